@@ -60,8 +60,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # %% [markdown]
 # ## 1. Two halves
 #
-# In the transformer, the encoder turns the source sentence into a memory, and the decoder attends to that memory through
-# cross-attention. What remains of the decoder if there is nothing to translate? Without a memory there is no
+# In the transformer, the encoder turns the source sentence into a memory, and the decoder attends to that memory
+# through cross-attention. What remains of the decoder if there is nothing to translate? Without a memory there is no
 # cross-attention, so a layer consists of masked self-attention and a feed-forward network, which makes it the encoder
 # layer of lecture 7 with a causal mask.
 #
@@ -76,10 +76,10 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # a row for each query.*
 #
 # The two halves have the same layers and differ only in the mask and in the task. GPT (Radford et al., 2018) predicts
-# the next token, and BERT (Devlin et al., 2019) predicts tokens that have been hidden. Two details are new.
-# Positions are *learned*, in a second embedding table with a row for each position. The output map is the embedding
-# itself (in BERT after one more layer), so a token is likely if its vector has a large dot product with the output of
-# the last layer. This is called **weight tying** (Press & Wolf, 2017).
+# the next token, and BERT (Devlin et al., 2019) predicts tokens that have been hidden. Two details are new in this
+# course. Positions are *learned*, in a second embedding table with a row for each position. The output map is the
+# embedding itself (in BERT after one more layer), so a token is likely if its vector has a large dot product with the
+# output of the last layer. This is called **weight tying** (Press & Wolf, 2017).
 
 
 # %%
@@ -126,11 +126,12 @@ print("the class equals both models of course_utils.language_models")
 # %% [markdown]
 # ## 2. The loss of the next token
 #
-# How good could a language model be at best? On real text nobody can say, because nobody knows the true probability of
-# the next token. On the sentences of our grammar we know it, since we have the dice that make them. Instead of throwing
-# these dice, we let them fall in *every* way and multiply the probabilities. Two kinds of sentences are few enough for
-# that, moods such as "are you tired ?" and judgements such as "it is easy to translate this sentence .". Our tokens are
-# whole words and punctuation until section 5. Every sentence begins with `<bos>`, ends with `<eos>` and is padded.
+# How good could a language model be at best? On real text nobody can say, because nobody knows the true probability
+# of the next token. On the sentences of our grammar we know it, since we have the dice that make them. Instead of
+# rolling the dice, we go through every possible outcome and multiply the probabilities. Two kinds of sentences are
+# few enough to enumerate: moods such as "are you tired ?" and judgements such as "it is easy to translate this
+# sentence .". Our tokens are whole words and punctuation until section 5. Every sentence begins with `<bos>`, ends
+# with `<eos>` and is padded.
 
 # %%
 known = known_language.known_language()  # two moods for every three judgements
@@ -216,9 +217,9 @@ print("the entropy is 1.0208 nats a token, a perplexity of 2.775")
 # %% [markdown]
 # ### Rivals that need no training
 #
-# Before neural networks, language models counted. An **n-gram model** predicts a token from the $n - 1$ tokens before it
-# and ignores everything earlier. Usually it is estimated from a text. Here we can compute the *best possible* one from
-# the probabilities of all sentences.
+# Before neural networks, language models counted. An **n-gram model** predicts a token from the $n - 1$ tokens before
+# it and ignores everything earlier. Usually it is estimated from a text. Here we can compute the *best possible* one
+# from the probabilities of all sentences.
 
 
 # %% tags=["hide-input"]
@@ -260,14 +261,14 @@ print(
 
 # %% [markdown]
 # Each further token of context helps less, and even four of them do not reach the entropy. What the 5-gram model still
-# loses, it loses at a single decision, whether a sentence ends with "?" or with ".". That depends on the *first* token,
+# loses comes from a single decision, whether a sentence ends with "?" or with ".". That depends on the *first* token,
 # which may be out of its sight. Attention has no such limit.
 
 # %% [markdown]
 # ### Training
 #
-# We train the model on sentences drawn from the language, 128 at each of 600 steps. The learning rate climbs for 50 steps
-# and then falls to almost zero.
+# We train the model on sentences drawn from the language, 128 at each of 600 steps. The learning rate climbs for 50
+# steps and then falls to almost zero.
 
 # %%
 SEED = 0
@@ -300,9 +301,9 @@ causal_model = language_models.CausalLanguageModel(len(vocabulary), *SIZES)
 causal_model = train(causal_model, causal_loss, steps=600)
 
 # %% [markdown]
-# How far is it from the entropy? We need no test set, because we can ask the model for the probability of all 70 678
-# sentences and weight each by how often it occurs. The sentences share 156 799 beginnings, so we compute the logits once
-# for each beginning.
+# We need no test set, because we can ask the model for the probability of all 70 678
+# sentences and weight each by how often it occurs. The sentences share 156 799 beginnings, so we compute the logits
+# once for each beginning.
 
 # %% seconds=5
 next_logits = known_language.logits_of_beginnings(causal_model)  # (beginnings, V)
@@ -349,27 +350,27 @@ plotting.picture(
 
 # %% [markdown]
 # The model comes within 0.03 nats of the entropy and beats the best 5-gram model, because it can attend to the first
-# token. Over five seeds the gap is 0.014 to 0.016 nats. Three times the learning rate leaves 0.008 to 0.010, and three
-# times the steps leave 0.004. Our model saw more training sentences than the language has, so this is no test of
-# generalisation, but we know that almost nothing is left to gain.
+# token. In the five runs of `sources/recorded/language_models.py` the gap is 0.014 to 0.016 nats. Three times the
+# learning rate leaves 0.008 to 0.010, and three times the steps leave 0.004. Training sentences are mostly repeats,
+# so this is hardly a test of generalisation, but we know that almost nothing is left to gain.
 
 # %% [markdown]
 # ## 3. Generating text
 #
-# A language model generates text by choosing a token, appending it and predicting again. Which token should it choose?
-# **Greedy decoding** takes the likeliest each time, so it always generates the same sentence. **Sampling** draws from the
-# probabilities, and then every sentence comes as often as the model thinks it should, including those in which an unlucky
-# draw picked a token that hardly ever fits. Three settings lie between the two.
+# A language model generates text by choosing a token, appending it and predicting again. Which token should it
+# choose? **Greedy decoding** takes the likeliest each time, so it always generates the same sentence. **Sampling**
+# draws from the probabilities, and then every sentence comes as often as the model thinks it should, including those
+# in which an unlucky draw picked a token that hardly ever fits. Three settings change what is drawn.
 #
 # - The **temperature** $\tau$ divides all logits, as in lecture 3. Below 1 it sharpens the distribution, and above 1 it
 #   flattens it.
 # - **Top-k** (Fan et al., 2018) keeps only the $k$ likeliest tokens.
-# - **Top-p** (Holtzman et al., 2020) keeps the smallest set of likeliest tokens whose probabilities reach $p$. The token
-#   with which the sum reaches $p$ belongs to the set, so at least one stays. Where the model is confident few tokens stay,
-#   and where it is not many do.
+# - **Top-p** (Holtzman et al., 2020) keeps the smallest set of likeliest tokens whose probabilities reach $p$. The
+#   token with which the sum reaches $p$ belongs to the set, so at least one stays. Where the model is confident few
+#   tokens stay, and where it is not many do.
 #
-# They are applied in this order, and what is left is renormalised. Here is one position; in assignment 10 you will write
-# `sample_next` for a batch.
+# They are applied in this order, and what is left is renormalised. Here is one position; in assignment 10 you will
+# write `sample_next` for a batch.
 
 
 # %%
@@ -423,12 +424,12 @@ print("agrees with an example by hand, and with course_utils.language_models")
 questions.ask("09", "what-top-p-keeps")
 
 # %% [markdown]
-# Generate a sentence yourself. The trained model runs in the view, and every bar is a token that could come next.
+# Generate a sentence yourself; every bar in the view is a token that could come next.
 #
 # 1. Press *draw a sentence* a few times at $\tau = 1$, then at $\tau = 2$. What goes wrong, and where in the sentence?
-# 2. Set $\tau$ back to 1 and begin again with "it is". How many tokens does the model consider at all? Which cut removes
-#    the others?
-# 3. Continue to "it is easy to" and set top-k to 5. Which tokens are cut although they would be right?
+# 2. Set $\tau$ back to 1 and begin again with "it is". How many tokens does the model consider at all? Which cut
+#    removes the others?
+# 3. Continue to "it is important to" and set top-k to 5. Which tokens are cut although they would be right?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 live.writing_view(
@@ -446,18 +447,18 @@ live.writing_view(
 #   model has a beginning that it never saw in training.
 # - After "it is" nearly all the probability belongs to three tokens. A hundred others have little each, and a long
 #   sentence gives them many chances. Both cuts remove them.
-# - After "it is easy to" more than five verbs are right, and top-k removes all but five.
+# - After "it is important to" eight verbs are right, and top-k removes three of them.
 #
 # </details>
 #
 # ### What each setting gives up
 #
-# A cut makes a model more reliable. Does it also make it poorer? A sample cannot tell, because a sentence that is missing
-# from 1000 may just be rare. But for every sentence of the language we can compute the probability that the model
-# generates it, and the table sums these in four ways. *Right* is the probability that a generated sentence belongs to the
-# language. *Never* is the share of the language's sentences that can no longer be generated, and *lost* is how often the
-# language itself produces one of these. *Different* is the effective number of right sentences, the exponential of their
-# entropy. The language itself has 3691.
+# A cut makes a model more reliable. Does it also make it poorer? A sample cannot tell, because a sentence that is
+# missing from 1000 may just be rare. But for every sentence of the language we can compute the probability that the
+# model generates it, and the table sums these in four ways. *Right* is the probability that a generated sentence
+# belongs to the language. *Never* is the share of the language's sentences that can no longer be generated, and
+# *lost* is how often the language itself produces one of these. *Different* is the effective number of right
+# sentences, the exponential of their entropy. The language itself has 3691.
 
 
 # %%
@@ -517,11 +518,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# At temperature 1 about one sentence in twelve is wrong, although the loss is so close to the entropy. What is left of
-# the loss is spread thinly over a hundred wrong tokens, and one of them spoils a sentence. Cuts remove these tokens at
-# a price. Top-p 0.9 at $\tau = 1$ forbids over a third of the language's sentences, and top-k 5 at $\tau = 1.6$ nine in
-# ten. In probability that is 18 to 21 % and 58 to 63 %, whatever the seed, the rate and the steps. A fixed $k$ cuts
-# right tokens wherever more than $k$ are right, whereas top-p adapts and at the same temperature loses 1 to 3 %.
+# At temperature 1 about one sentence in twelve is wrong, although the loss is so close to the entropy. Most of what
+# is left of the loss is spread thinly over a hundred wrong tokens, and one of them spoils a sentence. Cuts remove
+# these tokens at a price. Top-p 0.9 at $\tau = 1$ forbids over a third of the language's sentences, and top-k 5 at
+# $\tau = 1.6$ nine in ten. In probability that is 18 to 21 % and 58 to 63 %, whatever the seed, the rate and the
+# steps. A fixed $k$ cuts right tokens wherever more than $k$ are right, whereas top-p adapts and at the same
+# temperature loses 1 to 3 %.
 
 # %% tags=["hide-input"]
 questions.ask("09", "why-a-cut-helps")
@@ -529,15 +531,15 @@ questions.ask("09", "why-a-cut-helps")
 # %% [markdown]
 # ## 4. The encoder alone
 #
-# BERT reads a text in which some tokens are hidden, and predicts them. There is no causal mask, because all visible tokens
-# may help. Predicting the next token would make no sense, since it is in plain sight, so whatever is to be predicted has
-# to be hidden, and the loss counts only the chosen positions.
+# BERT reads a text in which some tokens are hidden, and predicts them. There is no causal mask, because all visible
+# tokens may help. Predicting the next token would make no sense, since it is in plain sight, so whatever is to be
+# predicted has to be hidden, and the loss counts only the chosen positions.
 #
-# Devlin et al. (2019) choose 15 % of the tokens. A chosen token becomes `[MASK]` in 80 % of the cases, a random token in
-# 10 %, and stays as it is in 10 %, because later texts contain no `[MASK]`. The model cannot tell which visible tokens
-# were chosen, so it has to be ready to predict at every position. In their appendix C.2 this hardly matters if the whole
-# model is fine-tuned later. It does if only its outputs are used, with a score of 94.9 against 94.0 when every chosen
-# token is masked.
+# Devlin et al. (2019) choose 15 % of the tokens. A chosen token becomes `[MASK]` in 80 % of the cases, a random token
+# in 10 %, and stays as it is in 10 %, because later texts contain no `[MASK]`. The model cannot tell which visible
+# tokens were chosen, so it has to be ready to predict at every position. In their appendix C.2 this hardly matters if
+# the whole model is fine-tuned later. It does if BERT's outputs are used as fixed features, with a score of 94.9
+# against 94.0 when every chosen token is masked.
 
 # %%
 MASK_ID = len(vocabulary)  # one more token
@@ -610,11 +612,11 @@ questions.ask("09", "ten-percent-stay")
 # %% [markdown]
 # ### What the later tokens decide
 #
-# Take a question such as "are you tired ?" and hide its first token. It is "is" or "are", and the tokens *after* it decide
-# which. We draw 500 questions, half of them with each word. The masked model attends to both sides, so one pass answers.
-# How can a causal model answer? At the first position it has seen only `<bos>`, so its answer is the same 500 times and
-# exactly half of them are right. But it can also score *whole sentences*: put each candidate in, add up the log
-# probabilities, and take the candidate with the largest sum.
+# Take a question such as "are you tired ?" and hide its first token. It is "is" or "are", and the tokens *after* it
+# decide which. We draw 500 questions, half of them with each word. The masked model attends to both sides, so one
+# pass answers. How can a causal model answer? At the first position it has seen only `<bos>`, so its answer is the
+# same 500 times and right exactly half the time. But it can also score *whole sentences*: put each candidate in, add
+# up the log probabilities, and take the candidate with the largest sum.
 
 
 # %% tags=["hide-input"]
@@ -674,10 +676,10 @@ print(
 
 # %% [markdown]
 # **The causal model knows the answer too, but at a pass per candidate.** Its probabilities of whole sentences contain
-# everything about the language, the first token given the rest included. With five seeds it gets 0.988 to 1.000 right in
-# this way, and the masked model 0.986 to 1.000. What the masked model gains is a single pass that gives every token a
-# vector in which both sides are taken into account, and that is why encoders are still used to classify and to search
-# texts.
+# everything about the language, the first token given the rest included. With five seeds it gets 0.988 to 1.000 right
+# in this way, and the masked model 0.986 to 1.000. What the masked model gains is a single pass that gives every
+# token a vector in which both sides are taken into account, and that is why encoders are still used to classify and
+# to search texts.
 #
 # It has, however, no obvious order in which to generate; section 9 shows a way. We have *not* shown that one half is
 # better. The decoder has become the common choice for large models, because every token of a text is a target, because
@@ -689,7 +691,7 @@ print(
 # Our vocabulary is complete, but real texts always contain a word that training has never seen. Letters would solve
 # this, but a text has many more letters than words, and the cost of attention grows with the square of the length.
 # *Byte-pair encoding* (Sennrich et al., 2016) lies in between, so that frequent words become one token and rare ones
-# are cut into parts. GPT-2 and most models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text in
+# are cut into parts. GPT-2 and many models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text in
 # every script is a sequence of bytes, and there are only 256 of them, so nothing can be unknown. In four steps:
 #
 # 1. Cut the text into pieces, roughly a word with the space before it. No token reaches across two pieces.
@@ -730,8 +732,8 @@ def learn(text, num_merges):
 
 
 # %% [markdown]
-# To encode a text, replay the merges in the order in which they were learned. To get the text back, put the bytes of the
-# tokens one after the other. The spaces are part of the tokens, so nothing is lost between the words.
+# To encode a text, replay the merges in the order in which they were learned. To get the text back, put the bytes of
+# the tokens one after the other. The spaces are part of the tokens, so nothing is lost between the words.
 
 
 # %%
@@ -766,7 +768,7 @@ print("eight merges of six words equal those of course_utils.language_models")
 
 # %% [markdown]
 # In assignment 10 you will learn merges too, on words that are given with their counts and as pairs of strings. Here we
-# learn 300 merges from the prose of lectures 1 to 7 and cut that of lecture 8, which took no part.
+# learn 300 merges from the prose of lectures 1 to 7 and tokenise that of lecture 8, which was held out.
 
 
 # %% tags=["hide-input"]
@@ -853,8 +855,8 @@ live.merges_view(shown, ["·understanding", "·attention", "·the", "the", "·to
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# - Only counts decide, so many parts along the way mean nothing. The numbers on the left always rise, because merges are
-#   applied in the order in which they were learned.
+# - Only counts decide, so many parts along the way mean nothing. The numbers on the left always rise, because merges
+#   are applied in the order in which they were learned.
 # - The space belongs to the token, so the two are different sequences of bytes, and a model sees two unrelated tokens.
 # - A letter stays alone if its pairs with its neighbours are rare in seven lectures of English prose. The view shows a
 #   letter such as é as one symbol, although it is two bytes.
@@ -870,9 +872,10 @@ questions.ask("09", "first-merge")
 # - GPT is a stack of encoder layers with a causal mask, and BERT one without a mask.
 # - The loss of the next token is the mean surprise in nats, and its exponential is the perplexity. No model beats the
 #   entropy of the language, and ours comes within 0.03 nats.
-# - Temperature trades correctness for variety. Top-k and top-p remove unlikely tokens, wrong ones *and* right ones.
+# - A temperature below 1 buys correctness with variety, and above 1 both fall. Top-k and top-p remove unlikely
+#   tokens, wrong ones *and* right ones.
 # - A masked model predicts from both sides in one pass. A causal model knows the same, at a pass per candidate.
-# - Byte-pair encoding joins frequent pairs of bytes, so every text has tokens, and tokens have their text back.
+# - Byte-pair encoding joins frequent pairs of bytes, so every text can be encoded, and decoding restores it exactly.
 #
 # **Now you:** [assignment a10, one half of the
 # transformer](../exercises/a10_language_models/a10_language_models.ipynb). The next lecture makes such a model
@@ -881,8 +884,8 @@ questions.ask("09", "first-merge")
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 2, 3, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your own
-# words before you look.
+# The questions in sections 2, 3, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in
+# your own words before you look.
 #
 # **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second subwords.
 # Which is better?
@@ -972,12 +975,12 @@ print(
 )
 
 # %% [markdown]
-# Only a few hundredths are misplaced, and only a part of that is on wrong tokens, about one in a hundred. Over eight tokens
-# this adds up to the one wrong sentence in twelve of section 3. The ten most frequent beginnings are predicted best, but
-# beyond them frequency explains little. Most of the beginnings after the first 10 000 never occurred in training, and they
-# are no worse than those of rank 100 to 300, because the model does not learn each by itself. What it learned after "it is
-# easy to" it can use after "it is hard to". The table tells nothing about beginnings *outside* the language, where one
-# wrong token leads.
+# Only a few hundredths are misplaced, and only part of it, about 0.01 of the probability, is on wrong tokens. Over
+# eight tokens this adds up to the one wrong sentence in twelve of section 3. The ten most frequent beginnings are
+# predicted best, but beyond them frequency explains little. Most of the beginnings after the first 10 000 never
+# occurred in training, and they are no worse than those of rank 100 to 300, probably because the model does not learn
+# each by itself. What it learned after "it is easy to" it can use after "it is hard to". The table tells nothing
+# about beginnings *outside* the language, where one wrong token leads.
 
 # %% [markdown]
 # ## 7. Going deeper: from a language model to an assistant
@@ -986,16 +989,17 @@ print(
 #
 # - A **chat template** turns a conversation into one text, with special tokens that tell who speaks, such as
 #   `<|im_start|>user … <|im_end|>`.
-# - **Supervised fine-tuning** continues the training on such texts, with the loss of section 2 at the *answer* alone. The
-#   prompt is read and not predicted (Ouyang et al., 2022).
-# - **Preference optimisation** compares pairs of answers, of which people prefer one. Reinforcement learning from human
-#   feedback trains a reward model on the pairs first. Direct preference optimisation (Rafailov et al., 2023) does without
-#   it and raises the log probability of the preferred answer over that of the other, relative to the model before.
+# - **Supervised fine-tuning** continues the training on such texts, with the loss of section 2 at the *answer* alone.
+#   The prompt is read and not predicted (Touvron et al., 2023).
+# - **Preference optimisation** compares pairs of answers, of which people prefer one. Reinforcement learning from
+#   human feedback trains a reward model on the pairs first. Direct preference optimisation (Rafailov et al., 2023)
+#   does without it and raises the log probability of the preferred answer over that of the other, relative to the
+#   model before.
 #
-# Fine-tuning all parameters needs a copy of the model for each task. **LoRA** (Hu et al., 2022) freezes them and learns an
-# update $BA$ of low rank next to chosen linear maps. $B$ begins at zero, so training starts from the model as it is, and
-# afterwards the update can be added to the weight matrix. The paper also scales the update by a constant, which we leave
-# at 1.
+# Fine-tuning all parameters needs a copy of the model for each task. **LoRA** (Hu et al., 2022) freezes them and
+# learns an update $BA$ of low rank next to chosen linear maps. $B$ begins at zero, so training starts from the model
+# as it is, and afterwards the update can be added to the weight matrix. The paper also scales the update by a
+# constant, which we leave at 1.
 
 
 # %%
@@ -1087,20 +1091,21 @@ assert before < 0.06 and after > 0.6
 print("right answers rise from below 0.06 to above 0.6")
 
 # %% [markdown]
-# With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to between 0.75
-# and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned, each at one rate that we
-# did not tune. Hardly any right sentence ignores the instruction. Fine-tuning also forgets. The loss on plain sentences
-# was 0.015 nats above the entropy, and ends 0.3 to 0.7 above it with the update and 0.2 to 0.6 with all parameters. An
-# update can be taken off again, however, and then the old model is back.
+# With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to
+# between 0.75 and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned, each at
+# one rate that we did not tune. Hardly any right sentence ignores the instruction. Fine-tuning also forgets. The loss
+# on plain sentences was 0.015 nats above the entropy, and ends 0.3 to 0.7 above it with the update and 0.2 to 0.6
+# with all parameters. An update can be taken off again, however, and then the old model is back.
 #
 # ## 8. Going deeper: how large, how long?
 #
-# Two rules of thumb estimate the size of a transformer and the work of training it (Kaplan et al., 2020). A layer has four
-# attention maps of $d_\text{model}^2$ parameters each and, with $d_\text{ff} = 4\, d_\text{model}$, a feed-forward network
-# of $8\, d_\text{model}^2$, so $L$ layers have about $N = 12\, L\, d_\text{model}^2$. Each parameter takes part in one
-# multiplication and one addition per token on the way forward, and in twice as many on the way back. Altogether that makes
-# $6 N D$ floating-point operations, where D is here the number of tokens and not a width. For GPT-3, with 96 layers of
-# width 12 288 and 300 billion tokens, the rules give 174 billion parameters and $3.1 \cdot 10^{23}$ operations.
+# Two rules of thumb estimate the size of a transformer and the work of training it (Kaplan et al., 2020). A layer has
+# four attention maps of $d_\text{model}^2$ parameters each and, with $d_\text{ff} = 4\, d_\text{model}$, a
+# feed-forward network of $8\, d_\text{model}^2$, so $L$ layers have about $N = 12\, L\, d_\text{model}^2$. Each
+# parameter takes part in one multiplication and one addition per token on the way forward, and in twice as many on
+# the way back. Altogether that makes $6 N D$ floating-point operations, where D is here the number of tokens and not
+# a width. For GPT-3, with 96 layers of width 12 288 and 300 billion tokens, the rules give 174 billion parameters and
+# $3.1 \cdot 10^{23}$ operations.
 
 
 # %%
@@ -1134,14 +1139,14 @@ for layers, d_model, d_ff, T in [
         assert 1 <= ratios[0] < 1.02 and 1 < ratios[1] < 1.15
 
 # %% [markdown]
-# The first row is our model, whose feed-forward network is half as wide as usual, so the factor is 8 instead of 12. What
-# the operations have beyond $6 N D$ are queries times keys and weights times values, which grow with the length of the
-# text and contain no parameters.
+# The first row is our model, whose feed-forward network is half as wide as usual, so the factor is 8 instead of 12.
+# What the operations have beyond $6 N D$ are queries times keys and weights times values, which grow with the length
+# of the text and contain no parameters.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E +
-# A / N^a + B / D^b$ and find that both should grow alike, at about 20 tokens per parameter. Ours saw 618 000 tokens,
-# about 8 per parameter. In their fit $E$ is the entropy of text, which nobody knows; they estimate 1.69 nats a token. In
-# our language we computed it.
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E
+# + A / N^a + B / D^b$ and find that both should grow alike. Two of their three methods give about 20 tokens per
+# parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is the
+# entropy of text, which nobody knows; they estimate 1.69 nats a token. In our language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per
 # parameter take?
@@ -1162,9 +1167,10 @@ for layers, d_model, d_ff, T in [
 # set of visible tokens, and it generates by starting from masks alone and revealing a few tokens a step.
 #
 # With the loss divided by the share, training bounds the probability of the data (Sahoo et al., 2024). LLaDA (Nie et
-# al., 2025) is such a model with 8 billion parameters, a transformer without a causal mask: BERT's object, returned as
-# a generator. Each step costs a pass over the whole text, but a step may reveal several tokens. In exchange, the cache
-# of the next lecture does not apply as it stands, because every new token changes what all others attend to.
+# al., 2025) is such a model with 8 billion parameters, a transformer without a causal mask: BERT's training
+# objective, now used to generate. Each step costs a pass over the whole text, but a step may reveal several tokens.
+# The price is that the cache of the next lecture does not apply directly, because every new token changes what all
+# others attend to.
 
 # %% [markdown]
 # ## Further reading
@@ -1190,6 +1196,12 @@ for layers, d_model, d_ff, T in [
 #   Units.](https://arxiv.org/abs/1508.07909)* ACL. Section 3.2: byte-pair encoding.
 # - Ofir Press, Lior Wolf (2017). *[Using the Output Embedding to Improve Language
 #   Models.](https://arxiv.org/abs/1608.05859)* EACL. Weight tying.
+# - Alec Radford, Jeffrey Wu, Rewon Child, David Luan, Dario Amodei, Ilya Sutskever (2019). *[Language Models are
+#   Unsupervised Multitask
+#   Learners.](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)*
+#   Technical report, OpenAI. Section 2.2: bytes.
+# - Hugo Touvron et al. (2023). *[Llama 2: Open Foundation and Fine-Tuned Chat
+#   Models.](https://arxiv.org/abs/2307.09288)* Section 3.1: the loss on the answer alone.
 # - Long Ouyang et al. (2022). *[Training Language Models to Follow Instructions with Human
 #   Feedback.](https://arxiv.org/abs/2203.02155)* NeurIPS. The three steps to an assistant.
 # - Edward Hu et al. (2022). *[LoRA: Low-Rank Adaptation of Large Language

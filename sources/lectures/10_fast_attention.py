@@ -18,8 +18,8 @@
 # %% [markdown]
 # # Lecture 10: Fast attention
 #
-# A language model that generates 500 tokens the simple way computes the row of every position again at every step, 250
-# times on average. In this lecture you will keep what need not be computed again, find out why generation is slow even
+# A language model that generates 500 tokens the simple way recomputes every position at every step, each 250 times on
+# average. In this lecture you will store what does not change, find out why generation is slow even
 # then, and derive from the answer what current models do about it. The cache and the tiled softmax leave the result as
 # it is, whereas fewer KV heads and a sliding window make a different model, which has to be trained in this form.
 #
@@ -98,9 +98,9 @@ def attend_with_cache(query, key, value, cache):
 
 
 # %% [markdown]
-# The mask is easy to get wrong. New token $i$, counted from 0, is at position $P + i$, so it may attend to all cached
-# tokens and to the new tokens 0 to $i$. In the square mask of the whole sequence, these are the **last** $T$ rows, and
-# a single new token needs no mask.
+# New token $i$, counted from 0, is at position $P + i$, so it may attend to all
+# cached tokens and to the new tokens 0 to $i$. In the square mask of the whole sequence, these are the **last** $T$
+# rows, and a single new token needs no mask.
 
 # %% tags=["hide-input"]
 P, T = 4, 3
@@ -156,8 +156,8 @@ def generate(model, token_ids, count, keep):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a cached attention without buffers, which returns a longer cache and leaves the
-# old one as it was. Our model has four layers of width 128 and random parameters.
+# In assignment 11 you will implement a cached attention without buffers, which returns a new, longer cache and leaves
+# the old one unchanged. Our model has four layers of width 128 and random parameters.
 
 # %%
 LAYERS, HEADS, WIDTH, LONGEST = 4, 4, 128, 512
@@ -241,7 +241,7 @@ def operations(compute, *inputs):
 # ### What it saves
 #
 # PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products, a number that is the
-# same on every machine. A clock measures what we care about, but on this machine only.
+# same on every machine.
 
 # %% tags=["nbval-ignore-output"] seconds=12
 saved = {}  # tokens -> ratio of operations, ratio of seconds
@@ -319,8 +319,9 @@ print(
 #
 # Drawn over the intensity, this is a slope that ends in a ceiling, the **roofline** (Williams et al., 2009). A linear
 # map with $n \times n$ parameters, applied to $b$ tokens at once, takes $2 b n^2$ operations and moves at least the
-# $n^2$ parameters, four bytes each in `float32`, so its intensity is $b / 2$. In decoding $b = 1$, and every parameter
-# is fetched to be used once. We measure the two limits of the machine, and then what such a map reaches.
+# $n^2$ parameters, four bytes each in `float32`, so its intensity is at most $b / 2$, and close to it while $b$ is
+# far below $n$. In decoding $b = 1$, and every parameter is fetched to be used once. We measure the two limits of the
+# machine, and then what such a map reaches.
 
 # %% tags=["nbval-ignore-output"] seconds=4
 matrix = torch.randn(4096, 4096)  # 64 MiB, more than the processor's caches hold
@@ -375,13 +376,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# On the machine that made this page, a core of an AMD EPYC processor, one token reaches about a tenth of the peak and
-# 256 tokens most of it. Between them, PyTorch's product stays below the roof.
+# On the machine that made this page, a core of an AMD EPYC processor, one token reaches about a tenth of what we took
+# for the peak and 256 tokens reach it. Four tokens should cost as much as one; here they take almost three times as
+# long, because PyTorch's product for few rows stays far below the roof on this processor.
 #
-# On a GPU the two limits are further apart. The data sheet of NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte numbers
-# and 3.35 TB/s, so the roof bends at 295 operations per byte, where a map in decoding has one. The 6.7 billion
-# parameters of Llama 2 7B take 13.5 GB, so reading them takes 4 ms and multiplying them 0.014 ms. One sequence gets
-# fewer than 250 tokens per second, however fast the arithmetic.
+# On a GPU the two limits are further apart. The data sheet of NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte
+# numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one
+# operation per byte. The 6.7 billion parameters of Llama 2 7B take 13.5 GB, so reading them takes 4 ms and
+# multiplying them 0.014 ms. One sequence gets fewer than 250 tokens per second, however fast the arithmetic.
 #
 # ### The cache has to be read as well
 #
@@ -422,9 +424,9 @@ assert 13.4e9 < 2 * 6.74e9 < 13.5e9 and 294 < 989e12 / 3.35e12 < 296
 assert 3.9 < 1000 * 13.5e9 / 3.35e12 < 4.1 and 0.0135 < 1000 * 13.5e9 / 989e12 < 0.0140
 
 # %% [markdown]
-# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. On the
-# GPU above, bandwidth alone permits the following, if each step reads all parameters and all caches once. With 32 KV
-# heads, 32 sequences do not even fit its 80 GB.
+# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. On the GPU
+# above, the bandwidth limit gives these speeds, if each step reads all 13.5 GB of parameters and all caches once.
+#
 
 # %% tags=["hide-input"]
 print("                  GB to read: parameters   caches   ms per step   tokens per second")
@@ -441,7 +443,7 @@ for kv_heads in (32, 8):
 assert limits[8, 32] > 2.5 * limits[32, 32] and limits[32, 8] > 3 * limits[32, 1]
 
 # %% [markdown]
-# Most of what is done for speed follows, because each idea saves bytes:
+# Most speed-ups follow from this, because each saves bytes per token:
 #
 # - **Batching** runs many sequences side by side. They share one reading of the parameters, but each has a cache of its
 #   own, so the caches become the limit.
@@ -477,7 +479,8 @@ def grouped_by_loop(queries, keys, values):
 # %% [markdown]
 # Without the loop, every KV head is repeated for the query heads of its group. `repeat_interleave` puts the copies next
 # to each other, as required, whereas `repeat` puts whole rounds one after the other, so that neighbours get different
-# heads. All shapes are right and the result is wrong. In assignment 11 you will implement the whole layer, with its
+# heads. All shapes are right, and for weights trained in the usual
+# order the result is wrong. In assignment 11 you will implement the whole layer, with its
 # maps.
 
 # %%
@@ -546,18 +549,18 @@ assert abs(few.mean() - many.mean()) < many.max() - many.min()
 # been tuned, so a part of the price may be slower training. With two KV heads the seeds differ more than the models.
 # Fewer heads also mean fewer parameters, and this comparison cannot tell the two apart.
 #
-# For a large model, Ainslie et al. (2023, table 1) report average scores of 47.2 with all KV heads, 47.1 with eight and
-# 46.6 with one. These are T5-XXL models, converted and then trained for another 5 % of the original steps, with shared
-# heads in the decoder only.
+# For a large model, Ainslie et al. (2023, table 1) report average scores of 47.2 with all KV heads, 47.1 with eight
+# and 46.6 with one. The last two are converted from the first, a T5-XXL, with shared heads in the decoder only, and
+# trained for another 5 % of the original steps.
 #
 # ## 4. A softmax in one pass
 #
-# With 4096 tokens, 32 heads and two-byte numbers, the attention weights take 1 GiB per layer, eight times as much as
-# queries, keys, values and outputs together. Can we do without storing them? A softmax seems to need all scores of a
-# row, because it subtracts the largest and divides by the sum of all exponentials. But Milakov and Gimelshein (2018)
-# carry a running maximum $m$ and sum $\ell$ along while the scores come in, and Rabe and Staats (2021) and
-# FlashAttention (Dao et al., 2022) carry the output $o$ along as well. For one query, before any key, $m = -\infty$,
-# $\ell = 0$ and $o = 0$. A block of keys with scores $\omega_j$ and values $v_j$ changes them to
+# With 4096 tokens, 32 heads and two-byte numbers, the attention weights take 1 GiB per layer. Can we do without
+# storing them? A softmax seems to need all scores of a row, because it subtracts the largest and divides by the sum
+# of all exponentials. But Milakov and Gimelshein (2018) carry a running maximum $m$ and sum $\ell$ along while the
+# scores come in, and Rabe and Staats (2021) and FlashAttention (Dao et al., 2022) carry the output $o$ along as well.
+# For one query, before any key, $m = -\infty$, $\ell = 0$ and $o = 0$. A block of keys with scores $\omega_j$ and
+# values $v_j$ changes them to
 #
 # $$m' = \max(m, \max_j \omega_j), \qquad
 # \ell' = e^{m - m'} \ell + \sum_j e^{\omega_j - m'}, \qquad
@@ -655,8 +658,8 @@ def tiled_attention(query, key, value, size):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a version for any mask. To compare the memory, we note how many numbers new
-# tensors hold at one time, at most.
+# In assignment 11 you will implement a version for any mask. To compare the memory, we record the largest number of
+# values held in new tensors at any one time.
 
 
 # %% tags=["hide-input"]
@@ -718,10 +721,10 @@ assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512
 # With four times the tokens, plain attention holds sixteen times as many numbers, because of its weights. In tiles it
 # is only about three times as many, because the output grows and the tiles do not.
 #
-# The speed comes from elsewhere. FlashAttention does all of this in one kernel, in which a tile stays in the small,
-# fast memory next to the arithmetic units. The backward pass computes the weights a second time instead of reading
-# them. For both passes of GPT-2 medium, Dao et al. (2022, figure 2) report 75 GFLOP instead of 67, 4.4 GB moved instead
-# of 40.3, and 7.3 ms instead of 41.7, more operations in a sixth of the time.
+# Saving memory does not by itself save time. FlashAttention does all of this in one kernel, in which a tile stays in
+# the small, fast memory next to the arithmetic units. The backward pass computes the weights a second time instead of
+# reading them. For the attention of GPT-2 medium, forward and backward, Dao et al. (2022, figure 2) report 75 GFLOP
+# instead of 67, 4.4 GB moved instead of 40.3, and 7.3 ms instead of 41.7, more operations in a sixth of the time.
 #
 # ### PyTorch's own, and its trap
 #
@@ -751,7 +754,7 @@ assert torch.allclose(newest, right[:, :, 1:], atol=1e-6)
 # No error is raised, and the mistake shows only as generated text that gets worse. There are three cases:
 #
 # - In a prefill, where $T = S$, `is_causal=True` is right.
-# - A single new token needs no mask, and the flag must be off.
+# - A single new token needs no mask, and `is_causal` stays False.
 # - For several new tokens after a cache, pass `causal_lower_right(T, S)` as the mask. A tensor of True and False gives
 #   the same numbers, but PyTorch's FlashAttention kernel for GPUs takes no such mask, so a slower one is used.
 #
@@ -819,9 +822,8 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 
 # %% [markdown]
 # Each layer adds $W - 1$ tokens, so $L$ layers reach $L (W - 1) + 1$. Mistral 7B, with its 32 layers and a window of
-# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023). Such a count cannot tell whether
-# anything useful arrives from that far. Later models mix both kinds of layers. Gemma 3 has five layers of window 1024
-# for each one without (Gemma Team, 2025).
+# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023). Later models mix both kinds of
+# layers. Gemma 3 has five layers of window 1024 for each one without (Gemma Team, 2025).
 #
 # ## Summary
 #
@@ -862,8 +864,8 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 #
 # </details>
 #
-# **3.** A GPU runs one sequence of a small model at 200 tokens per second. Someone doubles its peak arithmetic and
-# leaves its memory as it is. What happens to the 200? And with 500 sequences side by side?
+# **3.** A GPU runs one sequence of a model of 7 billion parameters at 200 tokens per second. Someone doubles its peak
+# arithmetic and leaves its memory as it is. What happens to the 200? And with 500 sequences side by side?
 #
 # <details><summary>Answer</summary>
 #
@@ -877,8 +879,8 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 #
 # <details><summary>Answer</summary>
 #
-# The factor is $e^{-\infty} = 0$, so whatever $\ell$ and $o$ held before is dropped, and rightly so, because they held
-# nothing. If the whole first block is hidden by a mask, $m'$ is $-\infty$ as well and the difference is not a number,
+# The factor is $e^{-\infty} = 0$, so the initial zeros of $\ell$ and $o$ are multiplied by zero, as they should
+# be. If the whole first block is hidden by a mask, $m'$ is $-\infty$ as well and the difference is not a number,
 # so code with masks has to handle this case.
 #
 # </details>
@@ -940,8 +942,8 @@ assert kinds["latent"][1] == 4.5 * 128 and 68 < 61 * 2 * 576 / 2**10 < 69
 # %% [markdown]
 # The latent of DeepSeek-V3 is as small as 2.25 KV heads would be, a 57th of the full cache. DeepSeek-AI (2024a,
 # appendix D) report that it does better than full multi-head attention in their models, which we have not measured. The
-# price is arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$, but decoding has
-# arithmetic to spare.
+# price is arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$. With 128 heads that is
+# about 240 operations per byte of the cache, almost all of the spare arithmetic that section 2 found.
 #
 # **Exercise.** Show that grouped-query attention is a special case. For $H$ query heads and $G$ KV heads with maps
 # `w_k` and `w_v` of shape `(d_model, G * d_k)`, give `w_c`, `w_uk` and `w_uv` so that the code above computes the same.

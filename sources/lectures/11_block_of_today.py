@@ -27,7 +27,7 @@
 # **By the end of this lecture you will be able to**
 #
 # - implement RMSNorm, a gated feed-forward network, rotary positions, and the block made of them;
-# - load the parameters of a model that pairs its rotary features in another way;
+# - say how to reorder the parameters of a model that pairs its rotary features in another way;
 # - compare two architectures fairly, with paired seeds, a spread, and a tuned learning rate for each;
 # - spot a change that slips in unnoticed and whose effect is then credited to something else;
 # - in the deeper sections, read the blocks of 2023 to 2026 as variations of one, and build a mixture of experts.
@@ -58,8 +58,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. Two blocks
 #
 # Both blocks below are pre-LN, so a norm opens each branch, and the residual stream itself is never normalised. The
-# left one has the parts of 2017, although that year's paper put its norms after the additions. The right one is that of
-# LLaMA (Touvron et al., 2023).
+# left one has the parts of 2017, although that year's paper put its norms after the additions and had no biases in
+# attention. The right one is that of LLaMA (Touvron et al., 2023).
 #
 # ![Two blocks side by side, each a stream that goes up and two branches that leave it and come back at a plus sign. Left,
 # 2017 with the norm first: layer norm, maps with biases, attention, a map with bias; then layer norm, a map up with
@@ -133,8 +133,9 @@ assert torch.allclose(rms_norm(10 * x, ones), rms_norm(x, ones), atol=1e-4)
 assert torch.allclose(F.layer_norm(x + 5, (D,)), F.layer_norm(x, (D,)), atol=1e-4)
 
 # %% [markdown]
-# What is gained is one sum over the features instead of two, and half of the parameters. Zhang and Sennrich measured 7
-# % to 64 % less running time in their models at about the same quality. So RMSNorm is meant to be cheaper, not better.
+# RMSNorm needs one sum over the features instead of two, and half of the norm's parameters. Zhang and Sennrich
+# measured 7 % to 64 % less running time in their models at about the same quality. So RMSNorm is meant to be cheaper,
+# not better.
 
 # %% tags=["hide-input"]
 questions.ask("11", "rms-of-two-features")
@@ -421,7 +422,8 @@ states = torch.randn(2, 5, 16)
 assert torch.allclose(ours.blocks[0](states), theirs.layers[0](states, causal_mask(5)), atol=1e-4)
 
 # %% [markdown]
-# The output map is the embedding itself; the two are **tied** (Press and Wolf, 2017).
+# The output map is the embedding itself; the two are **tied** (Press and Wolf, 2017). LLaMA and most models in
+# section 6 keep a separate output matrix.
 #
 # ### No biases, and no scale
 #
@@ -469,7 +471,7 @@ assert torch.allclose(*added, atol=1e-4)
 # - **The training.** AdamW takes 200 steps of 16 windows of 48 tokens. The learning rate warms up over 30 steps to a
 #   peak of 0.003 and then decays linearly to almost 0.
 #
-# The loss, in nats a token, is measured on 1500 new sentences, of which training has seen 4.
+# The loss, in nats a token, is measured on 1500 held-out sentences, 4 of which also occur in the training text.
 #
 # ### Several seeds, one rate
 
@@ -515,13 +517,13 @@ assert all((before - after > 0.2).all() for before, after in zip(slow, fast, str
 
 # %% [markdown]
 # **The lead has changed its sign.** At 0.012 SwiGLU is behind with every seed, over all five with $t = 4.4$. And both
-# models have improved by about 0.3 nats, seven times as much as they ever differed.
+# models have improved by about 0.3 nats, at least six times as much as they ever differed.
 #
-# What went wrong? Seeds sample what differs from run to run: the initialisation and the order of the data. The learning
-# rate was the same in all runs. If it suits one variant better than the other, every pair carries the same bias, and
-# **no number of seeds can reveal** what all of them share. A large $|t|$ only tells that the bias was measured
-# precisely. "The same rate for both" sounds fair, but here it rewards the variant that copes best with a rate far too
-# small.
+# What went wrong? Seeds sample what differs from run to run: the initialisation and the order of the data. The
+# learning rate was the same in all runs. If it suits one variant better than the other, every pair carries the same
+# bias, and **no number of seeds can reveal** what all of them share. A large $|t|$ only tells you that the bias was
+# measured precisely. "The same rate for both" sounds fair, but here it rewards the variant that copes best with a
+# rate far too small.
 #
 # ### Best against best
 #
@@ -633,7 +635,7 @@ plotting.picture(
 
 # %% [markdown]
 # The same as differences to the baseline, mean ± standard deviation, at two equal rates and best against best. A star
-# marks a $|t|$ that chance exceeds once in twenty times. Stars in one column share a baseline, so they are not
+# marks a difference that is significant at the 5 % level. Stars in one column share a baseline, so they are not
 # independent.
 
 
@@ -683,21 +685,21 @@ for steps, by_variant in recorded.items():
 #   the block gains more than 0.2.
 # - **Rotary positions help**, with every seed at every rate, and by 0.19 nats best against best. Their rival here is a
 #   fixed table of sinusoids in windows of 48; learned positions were not tried.
-# - **The gates lose their lead.** SwiGLU's $t$ of −38 becomes −0.3 best against best. The bilinear gate keeps a lead of
-#   0.06 nats, but its $t$ of −2.5 falls short.
-# - **For RMSNorm and no biases no difference can be claimed** at any rate. If they cost anything, it is too little to
-#   show here.
-# - **Improvements need not add up.** All four together are behind rotary positions alone, best against best with every
-#   seed.
+# - **SwiGLU loses its lead.** SwiGLU's $t$ of −38 becomes −0.3 best against best. The bilinear gate keeps a lead of
+#   0.06 nats, with $t = -2.5$; against the baseline at 0.012, which is as good as at 0.024, its $t$ would be −6.2.
+# - **For RMSNorm and no biases no difference can be claimed** at any rate. Anything up to about 0.07 nats either way
+#   would have escaped us.
+# - **Adding the other three to rotary positions did not help.** All four together are behind rotary positions alone,
+#   best against best with every seed.
 #
 # At 0.048 the loss rises again for every variant but "rotary, no scale", whose lead may be larger still.
 #
 # After 600 steps the same happens to the five variants of the figure. At 0.003 the bilinear gate is ahead with every
-# seed; at 0.012, the better rate for all, both gates are behind with every seed. Rotary positions keep a lead of 0.03
-# nats, and the one seed at 0.024 gained another 0.01. So their best rate seems to be larger than that of the baseline,
-# and no single rate would be fair to both.
+# seed; at 0.012, the better of the two with several seeds, both gates are behind in all three pairs, though not
+# beyond chance. Rotary positions keep a lead of 0.03 nats, and the one seed at 0.024 gained another 0.01. So their
+# best rate seems to be larger than that of the baseline, and no single rate would be fair to both.
 #
-# ### The change that comes along
+# ### The change that slipped in
 #
 # "All four" keeps the scale $\sqrt{d_\text{model}}$, which today's block has dropped. What does dropping it do?
 
@@ -815,7 +817,7 @@ questions.ask("11", "ten-seeds-at-one-rate")
 # %% [markdown]
 # ## 6. Going deeper: blocks from 2023 to 2026
 #
-# What have published models made of this block since? A dash means that the model has nothing of the kind, and *before*
+# How have published models changed this block? A dash means that the model has nothing of the kind, and *before*
 # means a norm before each sublayer, as in section 1. GeGLU is SwiGLU with GELU in place of SiLU, and ReLU² is the
 # square of a ReLU, without a gate. Where a family has several sizes, the row names one.
 #
@@ -836,10 +838,10 @@ questions.ask("11", "ten-seeds-at-one-rate")
 # Read down the columns. RMSNorm, a gate and rotary positions are nearly everywhere, so the block of section 4 is a fair
 # answer to "what is in a transformer today". Around it, four things have moved.
 #
-# - **Norms on queries and keys**, or QK-norm (Henry et al., 2020). Queries and keys go through an RMSNorm of their own,
-#   so the size of a score no longer grows with the size of the two vectors. In `Block` that is one more line, `query,
-#   key = rms_norm(query, gamma_q), rms_norm(key, gamma_k)`. OLMo 2 and Qwen3 report steadier training; Qwen3 dropped
-#   its biases in exchange.
+# - **Norms on queries and keys**, or QK-norm (Henry et al., 2020). Henry et al. brought both to length one; today
+#   they go through an RMSNorm of their own, so the size of a score no longer grows with the size of the two vectors.
+#   In `Block` that is one more line, `query, key = rms_norm(query, gamma_q), rms_norm(key, gamma_k)`. OLMo 2 and
+#   Qwen3 report steadier training; Qwen3 dropped its biases in exchange.
 # - **Fewer keys and values.** KV heads are shared by groups of query heads, or come from one short latent vector per
 #   token (lecture 10). Most layers of Gemma 3 attend to a window only. In Qwen3.5 three of four layers have no softmax
 #   attention at all, but a recurrent state (Gated DeltaNet).
@@ -848,10 +850,11 @@ questions.ask("11", "ten-seeds-at-one-rate")
 #   turn only a quarter of the features.
 # - **Experts**, the subject of section 8. Eight small ones of a hundred or more have replaced the one of 2021.
 #
-# The exceptions teach as much. nanochat, built to train a small assistant cheaply, has neither a gate nor a tied output
-# map, and gpt-oss keeps biases in its maps. Do the gates help in models of that size? Shazeer (2020, table 1) compared
-# them in models thousands of times as large as ours. After 524 288 steps the loss was 1.677 with ReLU, 1.648 with the
-# bilinear gate and 1.636 with SwiGLU, so there they kept a lead.
+# The exceptions teach as much. nanochat, built to train a small assistant cheaply, has no gate, and gpt-oss keeps
+# biases in its maps. Do the gates help in models of that size? Shazeer (2020, table 1) compared them in models
+# thousands of times as large as ours. After 524 288 steps the loss was 1.677 with ReLU, 1.648 with the bilinear gate
+# and 1.636 with SwiGLU, so there they kept a lead, with one training recipe for all, to which the caution of section
+# 5 applies.
 
 # %% [markdown]
 # ## 7. Going deeper: longer than in training
