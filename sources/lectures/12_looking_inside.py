@@ -774,7 +774,7 @@ print("the token first, the answer last, and neither before layer 1")
 questions.ask("12", "a-silent-lens")
 
 # %% [markdown]
-# Before layer 1 the lens names neither the token nor the answer. Missed, or absent? A
+# Before layer 1 the lens names neither the token nor the answer. Does it miss them, or are they absent? A
 # **probe** can decide: a small map, here a linear one, fitted to read something from the stream and tried on other
 # sequences.
 
