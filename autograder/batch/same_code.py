@@ -107,8 +107,7 @@ def same_answers(
 ) -> list[list[str]]:
     """Groups of students who wrote the same, names included, in every part that they answered.
 
-    Where all of it is the course's own code, `own_code_of_the_course` says so, and nobody need have copied
-    from anybody.
+    Where all of it is the course's own code, `own_code_of_the_course` says so, and none need have copied.
 
     Args:
         answers, parts, taught: as for `own_code_of_the_course`.
