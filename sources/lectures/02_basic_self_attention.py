@@ -792,8 +792,8 @@ for length in [8, 512, 32768]:
 # sentences, attention is the cheaper one. As for **steps**, a recurrent network takes one after the other, while
 # attention computes all rows side by side. In **distance**, attention compares every pair directly. A stack of
 # convolutions widens what each word sees by $k-1$ words per layer, so two words $T$ apart enter a common window after
-# about $T/(k-1)$ layers; with gaps that grow from layer to layer, about $\log_k T$ suffice. Vaswani et al. (2017, table
-# 1) compare all three.
+# about $T/(k-1)$ layers; with gaps that grow from layer to layer, about $\log_k T$ suffice. Vaswani et al. (2017,
+# table 1) compare all three.
 
 # %% tags=["hide-input"]
 # rows 1 and 3, and rows 2 and 4, cost the same at T = d_model = 512

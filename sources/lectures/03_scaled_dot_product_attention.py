@@ -660,8 +660,8 @@ questions.ask("03", "what-the-root-does")
 # %% [markdown]
 # ### Does it matter for learning?
 #
-# Only training can show whether uneven gradients do harm. The task is the dictionary of section
-# 1. A list names 32 goods in English, each with one of eight prices **drawn anew for every list**, so prices cannot be
+# Only training can show whether uneven gradients do harm. The task is the dictionary of
+# section 1. A list names 32 goods in English, each with one of eight prices **drawn anew for every list**, so prices cannot be
 # memorised. A customer asks for each item in German. What stays the same, and has to be learned, is which query
 # belongs to which key. Guessing is right in 0.125 of the cases.
 #

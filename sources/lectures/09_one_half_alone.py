@@ -1143,9 +1143,9 @@ for layers, d_model, d_ff, T in [
 # What the operations have beyond $6 N D$ are queries times keys and weights times values, which grow with the length
 # of the text and contain no parameters.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E
-# + A / N^a + B / D^b$ and find that both should grow alike. Two of their three methods give about 20 tokens per
-# parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is the
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit
+# $\text{loss} = E + A / N^a + B / D^b$ and find that both should grow alike. Two of their three methods give about 20
+# tokens per parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is the
 # entropy of text, which nobody knows; they estimate 1.69 nats a token. In our language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per

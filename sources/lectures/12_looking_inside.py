@@ -744,8 +744,8 @@ live.inside_view()
 # %% [markdown]
 # ## 5. Logit lens and probe: read in the middle
 #
-# Only at the end do a norm and the embedding turn the residual stream into logits. The **logit lens** (nostalgebraist,
-# 2020) does that in the middle, as if the model stopped there, and asks what it would predict. Here it reads the second
+# Only at the end do a norm and the embedding turn the residual stream into logits. The **logit lens** (nostalgebraist, 2020)
+# does that in the middle, as if the model stopped there, and asks what it would predict. Here it reads the second
 # copy after every addition. In assignment 13 you will write it for whole layers.
 
 # %% tags=["nbval-ignore-output"]

@@ -479,7 +479,7 @@ def test_beside_itself_unchanged_each_word_keeps_its_weights(browser, show):
     np.testing.assert_allclose(reversed_, weights[::-1, ::-1], atol=1e-5)
     np.testing.assert_allclose(difference, np.zeros((T, T)), atol=1e-12)
     cell(browser, 1, 2, which=1).click()  # b attends to c, in the map of the given order
-    shown = "return [...document.querySelectorAll('td.shown')].map(e => e.ariaLabel.slice(0, 12))"
+    shown = "return [...document.querySelectorAll('td.shown')].map(e => e.ariaLabel.slice(0, 14))"
     assert browser.execute_script(shown) == ["b attends to c"] * 3
 
 

@@ -5,6 +5,7 @@ to 14 words a sentence, list items included, where three textbooks and notebooks
 to 18. `docs/style.md` says what the numbers stand for.
 """
 
+import re
 import sys
 from importlib import import_module
 
@@ -35,6 +36,19 @@ def test_a_lecture_is_written_in_connected_sentences(path):
 def test_a_lecture_has_few_tics(path):
     found = prose.counts(prose.markdown_of(path))
     assert len(found.tics) <= MOST_TICS, found.tics
+
+
+# how a line begins a list, which ends the paragraph that it stands in, a formula on two lines included
+BEGINS_A_LIST = re.compile(r" {0,3}(?:[-+*]|\d+[.)]) ")
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem[:2])
+def test_no_line_of_a_paragraph_begins_a_list_by_accident(path):
+    for block in re.split(r"\n\s*\n", prose.markdown_of(path)):
+        first, *lines = block.split("\n")
+        if not BEGINS_A_LIST.match(first):
+            odd = [line for line in lines if BEGINS_A_LIST.match(line)]
+            assert not odd, f"break these lines elsewhere, or put an empty line above a list: {odd}"
 
 
 def test_what_is_counted():
