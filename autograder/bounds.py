@@ -34,9 +34,8 @@ LONGEST_CODE, MOST_CODE = 200_000, 1_000_000
 LONGEST_MAGIC = 1_000
 MOST_MAGICS = 100  # of a cell that IPython reads as a whole, which it does once for each
 MOST_NESTED = 10  # cell magics, each in the text of another
-MOST_STATEMENTS = (
-    50_000  # of a cell and of all that one part can reach, each import of a name by itself
-)
+# of a cell and of all that one part can reach, each import of a name by itself
+MOST_STATEMENTS = 50_000
 # cells that are remembered for the next submissions and for one, letters of the former, and those that a
 # submission may bring along before they are forgotten with it
 MOST_KEPT, MOST_AT_ONCE, LONGEST_KEPT, MOST_LETTERS_KEPT = 32, 64, 10_000, 300_000

@@ -54,7 +54,7 @@ not go as it should. Words stand in the [glossary](docs/glossary.md), letters in
 [notation and colours](docs/notation.md).
 
 """
-# Of what an instructor's own file says, penalties and databases say, students get the course's name.
+# Of an instructor's own settings, such as penalties and databases, students get the course's name alone.
 CONFIG = """\
 {functions}
 

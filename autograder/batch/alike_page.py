@@ -11,7 +11,12 @@ import nbformat
 from autograder.batch.class_statistics import points_possible
 from autograder.batch.course import open_course
 from autograder.batch.release_text import title_of
-from autograder.batch.same_code import own_code_of_the_course, same_answers, taught_by
+from autograder.batch.same_code import (
+    definitions_in,
+    own_code_of_the_course,
+    same_answers,
+    taught_by,
+)
 from autograder.batch.similarity import (
     COMMAND,
     FEWEST_STUDENTS,
@@ -46,7 +51,8 @@ def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentRes
     parts = tuple(points_possible(rows))
     pairs = similar_pairs(answers, parts, given)
     taught = taught_by(course_taught(), course, given)
-    ours = own_code_of_the_course(answers, parts, taught)
+    defined = {student: [*definitions_in(cells)] for student, cells in answers.items()}
+    ours = own_code_of_the_course(defined, parts, taught)
     shown = [
         {
             "pair": pair,
@@ -66,7 +72,7 @@ def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentRes
         few=len(answers) < FEWEST_STUDENTS,
         found=len(pairs),
         shown=shown,
-        same=[list(map(printable, students)) for students in same_answers(answers, parts, taught)],
+        same=[list(map(printable, students)) for students in same_answers(defined, parts, taught)],
         ours=[(printable(student), found) for student, found in ours.items()],
     )
     page = course / "grading" / assignment / "alike.html"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.batch.similarity import Cells, signs_of, statements_in
+from autograder.batch.similarity import signs_of, statements_in
 from autograder.checks.course import Course
 
 # of an answer, for it to say anything if names agree, and if they do not; a line with a softmax has some fifteen
@@ -35,14 +35,20 @@ class Definition:
     signs: tuple[str, ...]
 
 
+Definitions = Sequence[tuple[str, Definition]]  # by their names, in their order
+
+
 def definitions_in(cells: Iterable[str]) -> Iterator[tuple[str, Definition]]:
     """The functions and classes at the top of code cells, by their names."""
     for source in cells:
         for statement in statements_in(source):
             if isinstance(statement, ast.FunctionDef | ast.ClassDef):
                 without = _without_docstrings(statement)
-                signs = tuple(signs_of(without.body))
-                yield statement.name, Definition(ast.unparse(without), signs)
+                try:
+                    text = ast.unparse(without)
+                except (RecursionError, MemoryError):
+                    continue  # nobody writes so deep an expression by hand
+                yield statement.name, Definition(text, tuple(signs_of(without.body)))
 
 
 def _without_docstrings(
@@ -56,8 +62,8 @@ def _without_docstrings(
     return definition
 
 
-def taught_by(course: Course, folder: Path, solution: Iterable[str]) -> list[str]:
-    """The course's own code, file by file and cell by cell: its libraries, lectures and a solution.
+def taught_by(course: Course, folder: Path, solution: Iterable[str]) -> Definitions:
+    """What the course's own code defines: its libraries, lectures and a solution.
 
     Args:
         course: whose libraries.
@@ -70,29 +76,29 @@ def taught_by(course: Course, folder: Path, solution: Iterable[str]) -> list[str
     for path in sorted((folder / "lectures").glob("*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
         taught += [cell.source for cell in cells if cell.cell_type == "code"]
-    return taught
+    return [*definitions_in(taught)]
 
 
 def own_code_of_the_course(
-    answers: Mapping[str, Cells], parts: Sequence[str], taught: Iterable[str]
+    answers: Mapping[str, Definitions], parts: Sequence[str], taught: Definitions
 ) -> dict[str, dict[str, str]]:
     """Which parts of which students are the course's own code.
 
     Args:
-        answers: code cells by student.
+        answers: what is defined, by student.
         parts: the names of the assignment's functions and classes.
-        taught: sources, as from `taught_by`.
+        taught: as from `taught_by`.
 
     Returns:
         by student and part `WORD_FOR_WORD` or `BUT_FOR_NAMES`; students without such parts are left out.
     """
     known: dict[str, list[Definition]] = defaultdict(list)
-    for name, definition in definitions_in(taught):
+    for name, definition in taught:
         if name in parts and len(definition.signs) >= FEWEST_WITH_NAMES:
             known[name].append(definition)
     found: dict[str, dict[str, str]] = {}
-    for student, cells in answers.items():
-        for name, definition in definitions_in(cells):
+    for student, defined in answers.items():
+        for name, definition in defined:
             if any(definition.text == one.text for one in known[name]):
                 found.setdefault(student, {})[name] = WORD_FOR_WORD
             elif len(definition.signs) >= FEWEST_SIGNS and any(
@@ -103,7 +109,7 @@ def own_code_of_the_course(
 
 
 def same_answers(
-    answers: Mapping[str, Cells], parts: Sequence[str], taught: Iterable[str]
+    answers: Mapping[str, Definitions], parts: Sequence[str], taught: Definitions
 ) -> list[list[str]]:
     """Groups of students who wrote the same, names included, in every part that they answered.
 
@@ -115,12 +121,12 @@ def same_answers(
     Returns:
         the largest group first, each by name.
     """
-    ours = {definition.text for _, definition in definitions_in(taught)}
+    ours = {definition.text for _, definition in taught}
     groups: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
-    for student, cells in answers.items():
+    for student, defined in answers.items():
         own = {
             name: definition
-            for name, definition in definitions_in(cells)
+            for name, definition in defined
             if name in parts and definition.text not in ours
         }
         if sum(len(definition.signs) for definition in own.values()) >= FEWEST_SIGNS:

@@ -13,7 +13,7 @@ import ctypes
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
@@ -254,9 +254,10 @@ def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]
         for value in known().named.get(name, ()):
             found.update(dict.fromkeys(_functions_of(value), name))
     for name in names:
-        for value in _named_like(name):
-            for function in _functions_of(value):
-                found.setdefault(function, name)
+        for values in _named_like(name, known().named):
+            for value in values:
+                for function in _functions_of(value):
+                    found.setdefault(function, name)
         for place in _having(_stem(name), known().words):
             function = known().written_twice[place]
             beside = [function.__globals__.get(used) for used in function.__code__.co_names]
@@ -266,12 +267,10 @@ def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]
     return tuple((name, function) for function, name in found.items())
 
 
-def _named_like(name: str) -> Iterator[Any]:
-    """PyTorch's functions and classes that have what is disallowed in their names."""
+def _named_like(name: str, named: Mapping[str, Any]) -> Iterator[Any]:
+    """What PyTorch has under names in which a disallowed one is, in whatever spelling."""
     plain = _plain(_stem(name))
-    for other, values in known().named.items():
-        if plain in _plain(other):
-            yield from values
+    return (value for other, value in list(named.items()) if plain in _plain(other))
 
 
 def _plain(name: str) -> str:
@@ -296,10 +295,8 @@ def _functions_in_late(
                 if getattr(value, "__module__", None) == place:
                     yield from ((again, function) for function in _functions_of(value))
         for name in names:
-            plain = _plain(_stem(name))
-            for other, value in list(vars(module).items()):
-                if other == name or plain in _plain(other):
-                    yield from ((name, function) for function in _functions_of(value))
+            for value in _named_like(name, vars(module)):
+                yield from ((name, function) for function in _functions_of(value))
 
 
 def own_functions(

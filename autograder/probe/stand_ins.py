@@ -93,8 +93,7 @@ class StandIns:
 
     def _make(self, name: str, given: Any) -> dict[str, Any]:
         positional, keywords = _filled(given, [])
-        _check_call(self._named[name], positional, keywords)
-        made = self._named[name](*positional, **keywords)
+        made = _called(self._named[name], positional, keywords)
         self._modules.append(made)
         return {
             "module": len(self._modules) - 1,
@@ -144,9 +143,8 @@ class StandIns:
         for number in wanted:
             leaves[number].requires_grad_()
         positional, keywords = _filled(given, tensors)
-        _check_call(subject, positional, keywords)
         with torch.set_grad_enabled(bool(wanted)):
-            value = subject(*positional, **keywords)
+            value = _called(subject, positional, keywords)
         found: list[Tensor] = []
         emptied = _emptied(value, found)
         if wanted:
@@ -168,21 +166,25 @@ class StandIns:
         )
 
 
-def _check_call(
+def _called(
     subject: Callable[..., Any], positional: Iterable[Any], keywords: dict[str, Any]
-) -> None:
-    """See that arguments have the names and the number that the text gives.
+) -> Any:
+    """What ours returns.
 
     Raises:
-        RefusedError: they have not.
+        RefusedError: the arguments have not the names and the number that the text gives.
     """
-    called = subject.forward if isinstance(subject, nn.Module) else subject
     try:
-        inspect.signature(called).bind(*positional, **keywords)
-    except TypeError as error:
-        raise RefusedError(str(error), TypeError) from None
-    except ValueError:  # it has no signature
-        return
+        return subject(*positional, **keywords)
+    except TypeError:
+        called = subject.forward if isinstance(subject, nn.Module) else subject
+        try:
+            inspect.signature(called).bind(*positional, **keywords)
+        except TypeError as error:
+            raise RefusedError(str(error), TypeError) from None
+        except ValueError:  # it has no signature
+            pass
+        raise
 
 
 def _methods_of(made: nn.Module) -> list[str]:

@@ -13,6 +13,7 @@ from autograder.batch.alike_page import write_similar_pairs
 from autograder.batch.same_code import (
     BUT_FOR_NAMES,
     WORD_FOR_WORD,
+    definitions_in,
     own_code_of_the_course,
     same_answers,
 )
@@ -124,6 +125,12 @@ def test_too_few_are_not_compared():
 WRONG = ANSWER.replace("dim=1", "dim=0")
 
 
+def said_of(compare, answers, taught):
+    """What one of the comparisons of whole definitions finds in code cells."""
+    defined = {name: [*definitions_in(cells)] for name, cells in answers.items()}
+    return compare(defined, PARTS, [*definitions_in(taught)])
+
+
 def test_the_courses_own_code_is_said_to_be_that_word_for_word_or_but_for_names():
     answers = {
         "ada": [ANSWER.replace("scores", "s")],
@@ -132,11 +139,11 @@ def test_the_courses_own_code_is_said_to_be_that_word_for_word_or_but_for_names(
         "dan": ["def attention_weights(x):\n    return torch.softmax(x @ x.T, dim=-1)"],
     }
     taught = ["def attention_weights(x):\n    return torch.softmax(x @ x.T, dim=-1)", ANSWER]
-    assert own_code_of_the_course(answers, PARTS, taught) == {
+    assert said_of(own_code_of_the_course, answers, taught) == {
         "ada": {"attention_weights": BUT_FOR_NAMES},
         "ben": {"attention_weights": WORD_FOR_WORD},
     }
-    assert own_code_of_the_course(answers, PARTS, []) == {}
+    assert said_of(own_code_of_the_course, answers, []) == {}
 
 
 def test_identical_answers_are_listed_however_small_the_class():
@@ -146,11 +153,20 @@ def test_identical_answers_are_listed_however_small_the_class():
         "cem": [ANSWER],
         "dan": [DISGUISED],
     }
-    assert same_answers(answers, PARTS, []) == [["ada", "ben"]]
-    assert same_answers({**answers, "eve": [ANSWER]}, PARTS, []) == [["ada", "ben"], ["cem", "eve"]]
-    assert same_answers({**answers, "eve": [ANSWER]}, PARTS, [ANSWER]) == [["ada", "ben"]]
+    assert said_of(same_answers, answers, []) == [["ada", "ben"]]
+    assert said_of(same_answers, {**answers, "eve": [ANSWER]}, []) == [
+        ["ada", "ben"],
+        ["cem", "eve"],
+    ]
+    assert said_of(same_answers, {**answers, "eve": [ANSWER]}, [ANSWER]) == [["ada", "ben"]]
     short = {name: ["def attention_weights(x):\n    return x"] for name in "ab"}
-    assert same_answers(short, PARTS, []) == []
+    assert said_of(same_answers, short, []) == []
+
+
+def test_an_expression_too_deep_to_be_written_down_spoils_nobody_elses_comparison():
+    deep = "def attention_weights(x):\n    return " + "1+" * 3000 + "1"
+    answers = {"ada": [WRONG], "ben": [WRONG], "eve": [deep]}
+    assert said_of(same_answers, answers, []) == [["ada", "ben"]]
 
 
 def handed_in(course, answers):
