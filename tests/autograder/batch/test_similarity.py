@@ -1,5 +1,6 @@
 """Answers that are alike: copies are found in any disguise, and what all were given says nothing."""
 
+import ast
 import inspect
 import random
 import re
@@ -164,7 +165,8 @@ def test_identical_answers_are_listed_however_small_the_class():
 
 
 def test_an_expression_too_deep_to_be_written_down_spoils_nobody_elses_comparison():
-    deep = "def attention_weights(x):\n    return " + "1+" * 3000 + "1"
+    deep = "def attention_weights(x):\n    return " + "1+" * 1000 + "1"
+    assert ast.parse(deep)  # so that there is something to write down
     answers = {"ada": [WRONG], "ben": [WRONG], "eve": [deep]}
     assert said_of(same_answers, answers, []) == [["ada", "ben"]]
 
