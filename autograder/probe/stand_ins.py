@@ -160,10 +160,10 @@ class StandIns:
         ]
         if not pairs:
             return [None for _ in leaves]
-        outputs, given = zip(*pairs, strict=True)
-        return list(
-            torch.autograd.grad(outputs, leaves, given, retain_graph=True, allow_unused=True)
-        )
+        # with gradients of several outputs autograd imports sympy, which takes longer than all else
+        with torch.enable_grad():
+            total = sum((one * gradient).sum() for one, gradient in pairs)
+        return list(torch.autograd.grad(total, leaves, retain_graph=True, allow_unused=True))
 
 
 def _called(
