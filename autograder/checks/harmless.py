@@ -356,13 +356,26 @@ def taken(modules: frozenset[str]) -> frozenset[str]:
     Args:
         modules: names of `MODULES`, which are imported here to see what their objects have.
     """
-    found = set(NOT_HARMLESS)
-    for kind in (*LED_ASTRAY, *TYPES_OF_OBJECTS):
-        found |= {*dir(kind), *_set_in(kind)}
-    for module in modules:
-        for one in _classes_of(module):
-            found |= {*dir(one), *_set_in(one)}
-    return frozenset(found) - attributes()
+    return NOT_HARMLESS.union(_of_any_object(), *map(_of_objects_in, modules)) - attributes()
+
+
+@cache
+def _of_any_object() -> frozenset[str]:
+    """Names that attributes have wherever code leads to functions, modules or frames."""
+    kinds = (*LED_ASTRAY, *TYPES_OF_OBJECTS)
+    return frozenset().union(*map(dir, kinds), *map(_set_in, kinds))
+
+
+@cache
+def _of_objects_in(module: str) -> frozenset[str]:
+    """Names that attributes have of the objects of a module's classes."""
+    kinds = list(_classes_of(module))
+    return frozenset().union(*map(dir, kinds), *map(_set_in, kinds))
+
+
+def prepare() -> None:
+    """Look up what most notebooks need, once for all that this process is copied to."""
+    taken(frozenset({"torch", "torch.nn", "torch.nn.functional", "math"}))
 
 
 def _classes_of(module: str) -> Iterator[type]:

@@ -23,9 +23,11 @@ from autograder.probe.runners import run_case
 from autograder.probe.stand_ins import Road, StandIns, stand_ins
 from autograder.probe.subject import SubjectError, TimeLimit, describe
 from autograder.probe.switches import as_at_the_start
-from autograder.probe.wire import WireError, decode, encode
+from autograder.probe.wire import WireError, decode, encode, packed
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
+# what of an observation may hold objects of a notebook's own
+FROM_A_NOTEBOOK = ("value", "arguments", "gradients", "error", "unfit")
 OUT_OF_ROOM = (MemoryError, RecursionError)
 
 
@@ -134,7 +136,9 @@ def _in_plain_form(seen: Observation) -> Observation:
         MemoryError: there is more of it than a message may hold.
     """
     try:
-        return decode(encode(seen), Observation)
+        fields = {name: getattr(seen, name) for name in FROM_A_NOTEBOOK}
+        held = {name: packed(value) for name, value in fields.items() if value is not None}
+        return structs.replace(seen, **held)
     except WireError as error:
         raise MemoryError(f"what comes out is too large to be looked at: {error}") from None
     except OUT_OF_ROOM:

@@ -62,6 +62,14 @@ class Opaque:
     type_name: str
 
 
+@dataclass(frozen=True)
+class Packed:
+    """A value in its plain form, which `encode` writes as it is (`packed`)."""
+
+    tree: Any
+    numbers: list[bytes]
+
+
 # what an extension of MessagePack holds
 ARRAY, TUPLE, FUNCTION, INSTANCE, OPAQUE = range(1, 6)
 # the bytes of a number by NumPy's letters for whole numbers, floats and truth values; no other is read
@@ -98,6 +106,9 @@ class _Writer:
             return {self.pack(str(key)): self.pack(item) for key, item in value.items()}
         if isinstance(value, Message):
             return self._message(value)
+        if isinstance(value, Packed):
+            self.numbers += value.numbers
+            return value.tree
         if isinstance(value, Function):
             return Ext(FUNCTION, _bytes(value.name))
         if isinstance(value, Instance):
@@ -200,6 +211,20 @@ def encode(value: Any) -> bytes:
     writer = _Writer()
     tree = _bytes(writer.pack(value))
     return b"".join([MARK, LENGTH.pack(len(tree)), tree, *writer.numbers])
+
+
+def packed(value: Any) -> Packed:
+    """The plain form of a value, for which its code may run, and which `encode` takes without looking.
+
+    Raises:
+        WireError: `decode` would not read it.
+    """
+    writer = _Writer()
+    tree = writer.pack(value)
+    length, size = len(_bytes(tree)), sum(map(len, writer.numbers))
+    if length > LARGEST_TREE or size + length > LARGEST_MESSAGE:
+        raise WireError(f"{size} bytes of numbers and {length} beside them are too many")
+    return Packed(tree, writer.numbers)
 
 
 def decode(message: bytes, kind: Any = Any) -> Any:
