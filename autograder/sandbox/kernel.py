@@ -167,7 +167,10 @@ def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
 def _answer_calls(
     order: StandInOrder, sources: bytes, channel: Channel[Order], calls: Channel[CallOrder]
 ) -> None:
-    """Carry out the calls of what stands in, until there is another order."""
+    """Carry out the calls of what stands in, until there is another order.
+
+    The order comes before the first call, which is sent when the order has been.
+    """
     ours = StandIns(decode(sources, dict[str, str]), order.functions)
     while True:
         ready, _, _ = select.select([channel.socket, calls.socket], [], [])
@@ -177,9 +180,9 @@ def _answer_calls(
         try:
             with deadline(order.cpu, order.seconds, TimeLimit):
                 returned = ours.answer(call)
-        except TimeLimit:
-            returned = b""
-        calls.send(Returned(), returned)
+            calls.send(Returned(), returned)
+        except (TimeLimit, FrameTooLarge):
+            calls.send(Returned())
 
 
 class CellTimeoutError(KeyboardInterrupt):

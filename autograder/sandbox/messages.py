@@ -97,7 +97,7 @@ class CallOrder(Order, frozen=True, tag="call"):
 
 
 class Returned(Struct, frozen=True, tag_field="type", tag="returned"):
-    """What came of a call is beside it; nothing is, where it took too long."""
+    """What came of a call is beside it; nothing is, where it took too long or is too large."""
 
 
 # ------------------------------------------------------------------------- what a kernel says
