@@ -213,11 +213,14 @@ def table_rows(
         isolation: how submissions were kept apart.
         earlier: who made which mistake in earlier assignments.
     """
-    names = list(points_possible(rows))
-    head = ["student", "points", "of", *names, "late penalty", "came in (UTC)", "due (UTC)"]
+    names, marked = list(points_possible(rows)), _marked_by_a_person(rows)
+    head = ["student", "points", "of", *names, *marked]
+    head += ["late penalty", "came in (UTC)", "due (UTC)"]
     yield [*head, "needs a person", "reasons", "made again", "isolation", "seconds"]
     for row in rows:
         cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
+        given = [row.marked.get(name) for name in marked]
+        cells += ["" if points is None else points for points in given]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
         cells += [made_again(row, earlier), isolation, f"{row.seconds:.2f}"]
@@ -227,23 +230,37 @@ def table_rows(
 def as_text(rows: Sequence[StudentResult]) -> str:
     """The rows for a terminal: points, points by part, when it came in, and why points were lost."""
     parts = next((list(row.parts) for row in rows if row.parts), [])
+    marked = _marked_by_a_person(rows)
     names = [printable(row.student) for row in rows]
     wide = max(map(width, ("student", *names)))
     times = any(row.came_in for row in rows)
     fined = any(row.penalty for row in rows)
-    head = [padded("student", wide), "points".rjust(9), *parts]
+    head = [padded("student", wide), "points".rjust(9), *parts, *marked]
     head += ["late".rjust(5)] * fined + ["came in (UTC)"] * times
     first = "  ".join(head)
     lines = [first, "─" * width(first)]
     for name, row in zip(names, rows, strict=True):
         cells = [padded(name, wide), f"{row.points:g} / {row.of:g}".rjust(9)]
         cells += [(f"{row.parts[part]:g}" if row.parts else "–").rjust(len(part)) for part in parts]
+        cells += [_marked(row, name).rjust(len(name)) for name in marked]
         cells += [(f"−{row.penalty:g}" if row.penalty else "").rjust(5)] * fined
         cells += [_time(row.came_in)] * times
         lines.append("  ".join(cells).rstrip())
         for reason in row.reasons:
             lines += wrapped(printable(reason), "    ", "      ")
     return "\n".join(lines)
+
+
+def _marked_by_a_person(rows: Sequence[StudentResult]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row.marked))
+
+
+def _marked(row: StudentResult, name: str) -> str:
+    """What a person has given; a sign where that is still to come, and where nothing could be run."""
+    points = row.marked.get(name)
+    if points is None:
+        return "…" if name in row.marked else "–"
+    return f"{points:g}"
 
 
 def _time(moment: datetime | None) -> str:

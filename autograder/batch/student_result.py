@@ -44,6 +44,7 @@ class StudentResult:
         student: the id.
         points, of: what counts, late penalty taken off, and what can be had.
         parts, possible: points by part, and those that there are.
+        marked: points by the cells that a person marks; None while they wait.
         reasons: the sentences for the table.
         findings: what went wrong, by part.
         signatures: how each part is called, with shapes.
@@ -60,6 +61,7 @@ class StudentResult:
     of: float
     parts: dict[str, float] = field(default_factory=dict)
     possible: dict[str, float] = field(default_factory=dict)
+    marked: dict[str, float | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     signatures: dict[str, str] = field(default_factory=dict)
@@ -127,6 +129,17 @@ def by_hand(grades: Iterable[Any]) -> Iterator[str]:
         yield f"graded by hand for an earlier version: {', '.join(given)}"
 
 
+def above(entry: Entry) -> Iterator[str]:
+    """That a person gave more points than there are, perhaps in the box of another cell."""
+    given = [
+        f"{grade.name.removeprefix(CHECK)} ({points_of(grade):g} of {entry.of(grade):g})"
+        for grade in entry.grades
+        if points_of(grade) > entry.of(grade)
+    ]
+    if given:
+        yield f"given by hand, and more than there is to be had: {', '.join(given)}"
+
+
 def summary_of(student: str, report: Report) -> Summary:
     """What a row says of a report."""
     if report.broken:
@@ -166,7 +179,7 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
         shown=digest_of_page(entry, key),
     )
     unseen = [grade for grade in entry.own if grade.needs_manual_grade]
-    reasons = [*lateness(row), *by_hand(unseen)]
+    reasons = [*lateness(row), *by_hand(unseen), *above(entry)]
     if summary.broken:
         reasons.insert(0, summary.broken)
         return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
@@ -176,6 +189,11 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     return replace(
         row,
         parts={part: points_of(check) for part, check in checks.items()},
+        marked={
+            grade.name: None if grade.name in waiting else points_of(grade)
+            for grade in entry.own
+            if not grade.name.startswith(CHECK) and entry.of(grade)
+        },
         reasons=(*summary.reasons, *reasons),
         findings=summary.findings,
         signatures=summary.signatures,
@@ -201,6 +219,9 @@ def reasons_for(report: Report) -> Iterator[str]:
         also = [step for step in verdict.steps if step.state == "also"]
         told = "; ".join(named or problems[:1] or [verdict.remark])
         yield f"{part}: {told}{_also_wrong(len(also))}"
+    for name in report.unanswered:
+        if report.scores.get(name) == 0:
+            yield f"{name}: no answer"
 
 
 def _also_wrong(steps: int) -> str:
