@@ -62,11 +62,12 @@ class Trouble:
 
 @dataclass(frozen=True)
 class PartReport:
-    """How a part went: what it was worth to the class, and what went wrong."""
+    """How a part went: what it was worth to the class, what went wrong, how many handed in our own code."""
 
     name: str
     signature: str
     statistics: PartStatistics
+    courses_own: int
     troubles: tuple[Trouble, ...]
 
 
@@ -150,7 +151,8 @@ def _part(name: str, possible: float, graded: Sequence[StudentResult]) -> PartRe
     signature = next((row.signatures[name] for row in graded if name in row.signatures), name)
     statistics = part_statistics(name, [row.parts for row in graded], possible)
     findings = [finding for row in graded for finding in row.findings if finding.part == name]
-    return PartReport(name, signature, statistics, tuple(_troubles(findings)))
+    courses_own = sum(name in row.courses_own for row in graded)
+    return PartReport(name, signature, statistics, courses_own, tuple(_troubles(findings)))
 
 
 def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
@@ -216,14 +218,16 @@ def table_rows(
     names, marked = list(points_possible(rows)), _marked_by_a_person(rows)
     head = ["student", "points", "of", *names, *marked]
     head += ["late penalty", "came in (UTC)", "due (UTC)"]
-    yield [*head, "needs a person", "reasons", "made again", "isolation", "seconds"]
+    head += ["needs a person", "reasons", "made again", "the course's own code"]
+    yield [*head, "isolation", "seconds"]
     for row in rows:
         cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
         given = [row.marked.get(name) for name in marked]
         cells += ["" if points is None else points for points in given]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        cells += [made_again(row, earlier), isolation, f"{row.seconds:.2f}"]
+        cells += [made_again(row, earlier), _in_words(row.courses_own)]
+        cells += [isolation, f"{row.seconds:.2f}"]
         yield list(map(harmless, cells))
 
 
@@ -253,6 +257,10 @@ def as_text(rows: Sequence[StudentResult]) -> str:
 
 def _marked_by_a_person(rows: Sequence[StudentResult]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.marked))
+
+
+def _in_words(courses_own: Mapping[str, str]) -> str:
+    return " | ".join(f"{part} {how}" for part, how in courses_own.items())
 
 
 def _marked(row: StudentResult, name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from autograder.batch.entries import Entry, points_of
 from autograder.batch.findings import Finding, findings_in
 from autograder.batch.run import grader_digest
+from autograder.batch.same_code import Definitions, courses_own
 from autograder.checks.verdicts import SIGNS
 from autograder.files import digest_of
 from autograder.grade.report import CHECK, Report
@@ -26,6 +27,7 @@ class Summary:
         signatures: how each part is called, with shapes.
         seconds: what running and deciding took.
         doubted: a person must look.
+        courses_own: the parts whose answer is the course's own code, and how far it is.
     """
 
     broken: str = ""
@@ -34,6 +36,7 @@ class Summary:
     signatures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     doubted: bool = False
+    courses_own: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class StudentResult:
         needs_person: somebody must look.
         came_in, due: UTC, the second with this student's extension; None where nobody said.
         penalty: points taken off for coming in late.
+        courses_own: the parts whose answer is the course's own code, and how far it is.
         shown: digest of all that the feedback page shows.
     """
 
@@ -71,6 +75,7 @@ class StudentResult:
     came_in: datetime | None = None
     due: datetime | None = None
     penalty: float = 0.0
+    courses_own: dict[str, str] = field(default_factory=dict)
     shown: str = field(default="", compare=False)
 
     @property
@@ -140,8 +145,14 @@ def above(entry: Entry) -> Iterator[str]:
         yield f"given by hand, and more than there is to be had: {', '.join(given)}"
 
 
-def summary_of(student: str, report: Report) -> Summary:
-    """What a row says of a report."""
+def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
+    """What a row says of a report.
+
+    Args:
+        student: the id.
+        report: on the submission.
+        taught: how the course's own code defines the parts.
+    """
     if report.broken:
         return Summary(report.broken)
     failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
@@ -152,6 +163,7 @@ def summary_of(student: str, report: Report) -> Summary:
         signatures={part: verdict.signature for part, verdict in report.verdicts.items()},
         seconds=sum(report.seconds.values()),
         doubted=bool(doubted or report.faults),
+        courses_own=courses_own(report, taught),
     )
 
 
@@ -198,6 +210,7 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
         findings=summary.findings,
         signatures=summary.signatures,
         seconds=summary.seconds,
+        courses_own=summary.courses_own,
         needs_person=bool(unseen or summary.doubted),
     )
 
