@@ -10,12 +10,12 @@ import shlex
 import subprocess
 import sys
 from functools import cache
-from urllib.parse import unquote
 
 import nbformat
 import pytest
 
 from autograder.sandbox import bubblewrap, limits
+from sources.links import dead_links
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
 GUIDES = [
@@ -52,31 +52,12 @@ def blocks_of(guide, *languages):
     return [body for _, language, body in FENCE.findall(text_of(guide)) if language in languages]
 
 
-@cache
-def anchors_in(path):
-    """The anchors of a page's or notebook's headings, as JupyterLab and the website make them."""
-    if path.suffix == ".ipynb":
-        cells = nbformat.read(path, as_version=4).cells
-        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    else:
-        text = path.read_text(encoding="utf-8")
-    headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text), re.MULTILINE)
-    return {heading.strip().replace("`", "").replace(" ", "-") for heading in headings}
-
-
 # --------------------------------------------------------------------------------- links and form
 
 
 @by_guide
 def test_links_lead_to_files_and_headings_that_are_there(guide):
-    prose = re.sub(r"`[^`\n]+`", "code", prose_of(guide))
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
-        if re.match(r"[a-z]+:", target):
-            continue
-        name, _, anchor = target.partition("#")
-        place = guide.parent / unquote(name) if name else guide
-        assert place.exists(), f"{guide.name} links to {target}, which is not there"
-        assert not anchor or unquote(anchor) in anchors_in(place), f"no heading for {target}"
+    assert dead_links(guide) == []
 
 
 @pytest.mark.parametrize("guide", NEWCOMERS, ids=lambda path: path.stem)
