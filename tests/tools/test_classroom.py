@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from tests.sample_class import ROOT
-from tools.classroom import accounts, settings
+from tools.classroom import accounts, prepare, settings
 from tools.classroom.accounts import Person, read_list
 from tools.classroom.settings import ClassroomError
 
@@ -123,3 +123,27 @@ def test_the_lock_of_the_classroom_agrees_with_the_courses():
     assert {name: classroom[name] for name in classroom.keys() & course} == {
         name: course[name] for name in classroom.keys() & course
     }
+
+
+def test_the_servers_environment_is_made_anew_with_another_python(tmp_path, monkeypatch):
+    monkeypatch.setattr(prepare.sys, "executable", "/bin/true")
+    place = tmp_path / "environment"
+    python = place / "bin" / "python"
+    done = []
+
+    def run(command):
+        done.append(command[1:4])
+        if command[2] == "venv":
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.unlink(missing_ok=True)
+            python.symlink_to(command[0])
+
+    monkeypatch.setattr(prepare, "run", run)
+    prepare.bring_up_to_date(python)
+    assert done.pop(0) == ["-m", "venv", "--clear"] and done
+    done.clear()
+    prepare.bring_up_to_date(python)
+    assert done == []
+    monkeypatch.setattr(prepare.sys, "executable", "/bin/false")
+    prepare.bring_up_to_date(python)
+    assert done[0] == ["-m", "venv", "--clear"]

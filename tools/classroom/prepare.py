@@ -106,13 +106,14 @@ def bring_up_to_date(python: Path) -> None:
     place = python.parent.parent
     stamp = place / "made_for"
     wanted = hashlib.sha256(b"".join(lock.read_bytes() for lock, _ in LOCKS)).hexdigest()
-    if stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
+    of_this_python = python.exists() and python.resolve() == Path(sys.executable).resolve()
+    if of_this_python and stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
         return
     print(
         f"Setting up the servers' environment in {place} (a few minutes; only when something changed)"
     )
-    if not python.exists():
-        run([sys.executable, "-m", "venv", str(place)])
+    if not of_this_python:
+        run([sys.executable, "-m", "venv", "--clear", str(place)])
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     for lock, how in LOCKS:
         run([*pip, *how, "-r", str(lock)])
