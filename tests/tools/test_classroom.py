@@ -1,12 +1,14 @@
 """A classroom's settings and list of people: what may stand there, and what is said of anything else."""
 
+import os
 import re
 import tomllib
 
 import pytest
 
+from autograder.batch.roster import Enrolled, roster_of
 from tests.sample_class import ROOT
-from tools.classroom import accounts, prepare, settings
+from tools.classroom import accounts, prepare, roster, settings
 from tools.classroom.accounts import Person, read_list
 from tools.classroom.settings import ClassroomError
 
@@ -147,3 +149,22 @@ def test_the_servers_environment_is_made_anew_with_another_python(tmp_path, monk
     monkeypatch.setattr(prepare.sys, "executable", "/bin/false")
     prepare.bring_up_to_date(python)
     assert done[0] == ["-m", "venv", "--clear"]
+
+
+def test_the_course_gets_the_list_of_its_students(tmp_path, monkeypatch):
+    here = settings.Settings(folder=str(tmp_path))
+    for place in (here.state, here.course):
+        place.mkdir()
+    monkeypatch.setattr(roster, "numbers_of", lambda _account: (os.getuid(), os.getgid()))
+    people = [
+        Person("ada", name="Ada King Lovelace", email="a@x.org"),
+        Person("ben", name="Ben"),
+        Person("prof", "instructor", "Grace Hopper"),
+    ]
+    accounts.remember(here, {person.username: person for person in people})
+    roster.write_roster(here)
+    assert roster_of(here.course) == {
+        "ada": Enrolled("Ada King", "Lovelace", "a@x.org"),
+        "ben": Enrolled("", "Ben"),
+    }
+    assert (here.course / "students.csv").stat().st_mode & 0o777 == 0o600

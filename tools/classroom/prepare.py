@@ -16,15 +16,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import pwd
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.classroom.accounts import exists
+from tools.classroom.accounts import exists, numbers_of
 from tools.classroom.own_folder import opened
+from tools.classroom.roster import write_roster
 from tools.classroom.settings import COURSE_ID, ROOT, ClassroomError, Settings
 from tools.classroom.student_server import OWN_EXCHANGE
 from tools.handout import make_handout
@@ -34,6 +34,7 @@ PROGRAMS = (
     "autograder",
     "course_utils",
     "lecture_kit",
+    "lectures",
     "exercises",
     "solutions",
     "tools/jupyter",
@@ -68,6 +69,7 @@ def prepare(settings: Settings) -> None:
     make_environment(settings)
     fetch_proxy(settings)
     copy_course(settings)
+    write_roster(settings)
     replace_handout(settings)
     make_exchange(settings)
     write_jupyter_settings(settings)
@@ -171,12 +173,6 @@ when = "at once"     # or "after the deadline", "by hand"
 show = "mistakes"    # or "points", until the work is due
 counts = "last"      # or "best"
 """
-
-
-def numbers_of(account: str) -> tuple[int, int]:
-    """The numbers of an account and of its group."""
-    entry = pwd.getpwnam(account)
-    return entry.pw_uid, entry.pw_gid
 
 
 def replace_handout(settings: Settings) -> None:
