@@ -80,6 +80,11 @@ def gradebook(classroom):
     return Gradebook(f"sqlite:///{classroom.course}/gradebook.db")
 
 
+def results_in(folder):
+    """The files of what was run, which are called by their keys."""
+    return [path for path in folder.glob("*.json") if re.fullmatch("[0-9a-f]{32}", path.stem)]
+
+
 def set_due(classroom, hours):
     with gradebook(classroom) as book:
         due = utc(time.time()) + timedelta(hours=hours)
@@ -129,9 +134,9 @@ def test_the_best_counts_where_the_instructor_says_so(classroom):
     assert score_of(classroom, "ada") == 10
     assert ["10 of 10" in told(classroom.feedback("ada")[0]), "9 of 10" in told(classroom.feedback("ada")[1])] == [True, True]  # fmt: skip
     assert daemon.scheduler.counting(("ada", ASSIGNMENT)).arrival.name == best
-    kept = (classroom.course / "grading" / ASSIGNMENT).glob("*.json")
-    results = [path for path in kept if len(path.stem) == 32]
-    assert len(results) == 2  # what was put back was not run again
+    assert (
+        len(results_in(classroom.course / "grading" / ASSIGNMENT)) == 2
+    )  # what was put back was not run again
 
 
 def test_after_the_deadline_or_by_hand_nothing_is_graded_before(classroom):
@@ -360,7 +365,7 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_path):
     for graded in (0, 2, 5):
         service = start(classroom.course)
         deadline = time.monotonic() + 120
-        while len(list(results.glob("*.json"))) <= graded and time.monotonic() < deadline:
+        while len(results_in(results)) <= graded and time.monotonic() < deadline:
             assert service.poll() is None, service.stdout.read()
             time.sleep(0.02)
         os.killpg(service.pid, signal.SIGKILL)
@@ -372,7 +377,7 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_path):
     did = Counter((event.what, event.name) for event in events(classroom))
     assert {name for what, name in did if what == "graded"} == set(names)
     assert all(did["graded", name] == did["in", name] == 1 for name in names)
-    assert len(list(results.glob("*.json"))) == len(names)  # each was run to its end once
+    assert len(results_in(results)) == len(names)  # each was run to its end once
     scores = [score_of(classroom, f"student{number}") for number in range(7)]
     assert scores == [10] * 7 and score_of(classroom, "wrong") == 9
     assert all("10 of 10" in told(*classroom.feedback(f"student{number}")) for number in range(7))
