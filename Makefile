@@ -10,11 +10,12 @@ help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 setup:
-	@sh tools/set_up.sh $(PYTHON)
+	@sh tools/set_up.sh $(FOR_ALL) $(PYTHON)
 
 lab: setup  ## read, run and answer: JupyterLab on the course map, on your own copies in workspace/
 	@$(BIN)/python tools/lab.py $(LAB_FLAGS)
 
+classroom: FOR_ALL = --for-all
 classroom: setup  ## a JupyterHub for a class on this machine, with grading on submission (as root, on Linux)
 	@$(BIN)/python -m tools.classroom $(if $(SETTINGS),--settings $(SETTINGS)) run
 

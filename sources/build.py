@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 import nbformat
+from links import dead_links
 from minutes import is_folded
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -222,8 +223,25 @@ def build(names: list[str]) -> None:
     readme.write_text(readme_with_tables(text, lectures, exercises), encoding="utf-8")
 
 
+def refuse_dead_links(names: list[str]) -> None:
+    """Look where the links of the named notebooks lead, or of all.
+
+    Raises:
+        BuildError: one leads nowhere.
+    """
+    for folder in ("lectures", "solutions/*", "exercises/*"):
+        for page in sorted(ROOT.glob(f"{folder}/*.ipynb")):
+            dead = dead_links(page) if not names or page.stem in names else []
+            if dead:
+                raise BuildError(
+                    f"{page.relative_to(ROOT)} links to {', '.join(dead)}, and there is no such file or "
+                    "heading. Mend the link in its source, and build again."
+                )
+
+
 if __name__ == "__main__":
     try:
         build(sys.argv[1:])
+        refuse_dead_links(sys.argv[1:])
     except BuildError as error:
         sys.exit(f"build stopped: {error}")

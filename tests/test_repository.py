@@ -3,12 +3,12 @@
 import re
 import subprocess
 import tomllib
-from urllib.parse import unquote
 
 import nbformat
 import pytest
 import yaml
 
+from sources.links import dead_links
 from tests.sample_class import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -121,12 +121,8 @@ def markdown_of(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_links_lead_to_files_that_are_there(path):
-    for target in re.findall(r"\]\(([^)\s]+)\)", markdown_of(path)):
-        if re.match(r"[a-z]+:|#", target):
-            continue
-        place = path.parent / unquote(target.split("#")[0])
-        assert place.exists(), f"{path.name} links to {target}, which is not there"
+def test_links_lead_to_files_and_headings_that_are_there(path):
+    assert dead_links(path) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -30,7 +30,7 @@ FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "t
 FILES = (
     "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md",
     "pyproject.toml", "requirements.lock", "sandbox.lock",
-    "docs/glossary.md", "docs/notation.md", "docs/students.md",
+    "docs/glossary.md", "docs/notation.md", "docs/published_weights.md", "docs/students.md",
     "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
 )  # fmt: skip
 ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
@@ -38,6 +38,8 @@ LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
 # with the grader comes what decides, but neither texts with their answers nor the bank
 GRADER = ("autograder", "assignments")
 ANSWERS = ("notebook.py", "answers", "bank.py")
+
+LINK = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)[^)\s]*\)")  # to another folder
 
 START = """\
 # Attention and transformers
@@ -109,6 +111,7 @@ def make_handout(target: Path, self_check: bool) -> None:
     (target / "nbgrader_config.py").write_text(config_of_students(self_check), encoding="utf-8")
     if not self_check:
         leave_out_the_grader(target)
+    unlink_what_is_left_out(target)
 
 
 def config_of_students(self_check: bool) -> str:
@@ -145,6 +148,23 @@ def leave_out_the_grader(target: Path) -> None:
     text = project.read_text(encoding="utf-8")
     text = re.sub(r'^"autograder\.pages" = .*\n', "", text, flags=re.MULTILINE)
     project.write_text(text, encoding="utf-8")
+
+
+def unlink_what_is_left_out(target: Path) -> None:
+    """Leave of links to pages that the copy does not have, such as the website's own, their words."""
+    for path in sorted(target.glob("lectures/*.ipynb")):
+
+        def words_alone(link: re.Match[str], page: Path = path) -> str:
+            return link[0] if (page.parent / link[2]).exists() else link[1]
+
+        text = path.read_text(encoding="utf-8")
+        if all(words_alone(link) == link[0] for link in LINK.finditer(text)):
+            continue  # to read and write all of them takes seconds
+        notebook = nbformat.reads(text, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = LINK.sub(words_alone, cell.source)
+        path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
 def for_conda() -> str:

@@ -2,8 +2,14 @@
 
 An environment that works is changed in place, and pip fetches everything before it changes anything:
 where the package index cannot be reached, what is installed stays, and the course starts with it.
-To make the environment anew, delete .venv. A .venv that is a link belongs to somebody else and is
+It is made anew where it was made in another folder, since its programs name that folder, or with
+another Python than the one that is asked for. A .venv that is a link belongs to somebody else and is
 taken as it is.
+
+    python tools/set_up.py [--for-all] [--asked]
+
+    --for-all   every account of the machine must be able to run the Python, as in a classroom
+    --asked     this Python was asked for, so no other one will do
 
 Uses the standard library alone, and only syntax that an old Python can still read, so that it can
 say in words what is missing instead of failing with a traceback.
@@ -11,6 +17,7 @@ say in words what is missing instead of failing with a traceback.
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +64,12 @@ def use_new_enough_python():
     """Start again under a newer interpreter if this one is too old, or say that there is none."""
     if sys.version_info[:2] >= OLDEST:
         return
+    if "--asked" in sys.argv:
+        stop(
+            "the course needs Python {}.{} or newer, and {} is {}.{}. Name another one.".format(
+                *OLDEST, sys.executable, *sys.version_info[:2]
+            )
+        )
     for minor in range(20, OLDEST[1] - 1, -1):
         newer = shutil.which(f"python3.{minor}")
         if newer and starts(newer):
@@ -80,6 +93,46 @@ def environment_python():
     """Path of the interpreter inside the environment."""
     windows = ENVIRONMENT / "Scripts" / "python.exe"
     return windows if os.name == "nt" else ENVIRONMENT / "bin" / "python"
+
+
+def made_of():
+    """What the environment says of itself, such as the ``executable`` that made it and the ``command``."""
+    try:
+        lines = (ENVIRONMENT / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+
+
+def why_anew():
+    """Why the environment that is there will not do, whatever is installed in it; empty if it will."""
+    made = made_of()
+    place = re.search(r" -m venv .*?((?:/|[A-Za-z]:\\).*)$", made.get("command", ""))
+    if place and Path(place[1]).resolve() != ENVIRONMENT.resolve():
+        return f"it was made in another folder ({place[1]}), which its programs name"
+    asked, made_with = os.path.realpath(sys.executable), made.get("executable", "")
+    if "--asked" in sys.argv and made_with and made_with != asked:
+        return f"it was made with {made_with}, and {asked} is asked for"
+    return ""
+
+
+def closed_to_others(python):
+    """What on the way to a program keeps other accounts from running it; None if nothing does."""
+    path = Path(os.path.realpath(str(python)))
+    way = [*reversed(path.parents), path]
+    return next((place for place in way if not place.stat().st_mode & 0o001), None)
+
+
+def refuse_a_python_of_ones_own(python):
+    """Stop before anything is installed for a classroom with a Python that nobody else can run."""
+    closed = closed_to_others(python)
+    if closed:
+        stop(
+            f"in a classroom every account runs {os.path.realpath(str(python))}, and {closed} is closed to "
+            "them. Use the system's own Python:\n"
+            "  sudo apt-get install python3-venv\n"
+            "  sudo make PYTHON=/usr/bin/python3 classroom"
+        )
 
 
 def attempt(arguments, doing):
@@ -158,10 +211,16 @@ def main():
     wanted = fingerprint()
     if ENVIRONMENT.is_symlink():
         return
-    if STAMP.exists() and STAMP.read_text().strip() == wanted and environment_python().exists():
+    unfit = why_anew()
+    there = STAMP.exists() and environment_python().exists() and not unfit
+    if "--for-all" in sys.argv:
+        refuse_a_python_of_ones_own(environment_python() if there else sys.executable)
+    if there and STAMP.read_text().strip() == wanted:
         return
+    if unfit:
+        print(f"Making .venv anew: {unfit}", flush=True)
     pip = [environment_python(), "-m", "pip", "install", "--disable-pip-version-check"]
-    if STAMP.exists() and starts(environment_python(), "import pip"):
+    if there and starts(environment_python(), "import pip"):
         print("Bringing .venv up to date, because the course's packages changed", flush=True)
         pip += ["--retries", "1"]  # what is here will do: no reason to wait for a network
     else:

@@ -1,14 +1,21 @@
 #!/bin/sh
-# Set up the course with the first Python that starts: sh tools/set_up.sh [PYTHON]
+# Set up the course with the first Python that starts: sh tools/set_up.sh [--for-all] [PYTHON]
 #
 # A name on PATH is not yet a Python: pyenv, for one, leaves programs there that stop with an error
 # where no version is chosen. tools/set_up.py looks further if the one found here is too old.
+for_all=
+if [ "$1" = --for-all ]; then
+  for_all=--for-all
+  shift
+fi
+asked=--asked
 if [ $# = 0 ]; then
+  asked=
   set -- python3 python3.14 python3.13 python3.12 python3.11 python
 fi
 for python in "$@"; do
   if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 6))' 2>/dev/null; then
-    exec "$python" "$(dirname "$0")/set_up.py"
+    exec "$python" "$(dirname "$0")/set_up.py" $for_all $asked
   fi
 done
 echo "set-up stopped: the course needs Python 3.11 or newer; tried $*, and none of them starts." >&2

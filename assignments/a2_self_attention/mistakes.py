@@ -612,15 +612,16 @@ class EquivariantCompare:
         return torch.allclose(before, after)
 
     @variants("rtol, atol", ((1e-4, 0.0), (1e-4, 1e-8)))
-    def relative_tolerance_only(self, before, after, rtol, atol):
+    def absolute_tolerance_too_small(self, before, after, rtol, atol):
         """Near 0 a relative tolerance forgives next to nothing, and rounding is not relative to a
-        sum that cancels. The text asks for both, rtol 1e-4 and atol 1e-5."""
+        sum that cancels. The text asks for rtol 1e-4 and atol 1e-5. Without `atol`,
+        `torch.allclose` takes 1e-8."""
         return torch.allclose(before, after, rtol=rtol, atol=atol)
 
     @variants("rtol, atol", ((0.0, 1e-5), (1e-5, 1e-5)))
-    def absolute_tolerance_only(self, before, after, rtol, atol):
-        """Large numbers are rounded by more than 1e-5. The text asks for both tolerances, rtol 1e-4
-        and atol 1e-5."""
+    def relative_tolerance_too_small(self, before, after, rtol, atol):
+        """Large numbers are rounded by more than your comparison forgives. The text asks for rtol
+        1e-4 and atol 1e-5. Without `rtol`, `torch.allclose` takes 1e-5."""
         return torch.allclose(before, after, rtol=rtol, atol=atol)
 
     def difference_without_its_absolute_value(self, before, after):

@@ -6,13 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import nbformat
-
 from autograder.batch.class_statistics import points_possible
-from autograder.batch.course import open_course
 from autograder.batch.release_text import title_of
 from autograder.batch.same_code import (
     definitions_in,
+    given_out,
     own_code_of_the_course,
     same_answers,
     taught_by,
@@ -26,7 +24,6 @@ from autograder.batch.similarity import (
     statements_in,
 )
 from autograder.batch.student_result import StudentResult
-from autograder.checks.course import course as course_taught
 from autograder.files import printable, write_whole
 from autograder.grade.report import grade_id_of
 from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder
@@ -46,12 +43,12 @@ def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentRes
     Returns:
         the page's path, beside the assignment's journal.
     """
-    given, locked = _given_out(course, assignment)
+    given, locked = given_out(course, assignment)
     answers = dict(_handed_in(course, assignment, locked))
     parts = tuple(points_possible(rows))
     pairs = similar_pairs(answers, parts, given)
-    taught = taught_by(course_taught(), course, given)
-    defined = {student: [*definitions_in(cells)] for student, cells in answers.items()}
+    taught = taught_by(course, given, parts)
+    defined = {student: [*definitions_in(cells, parts)] for student, cells in answers.items()}
     ours = own_code_of_the_course(defined, parts, taught)
     shown = [
         {
@@ -78,20 +75,6 @@ def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentRes
     page = course / "grading" / assignment / "alike.html"
     write_whole(page, text)
     return page
-
-
-def _given_out(course: Path, assignment: str) -> tuple[list[str], set[str]]:
-    """The code of the solution and of the release, and the names of the cells that nobody may change."""
-    coursedir = open_course(course).coursedir
-    folders = coursedir.source_directory, coursedir.release_directory
-    paths = [course / folder / assignment / f"{assignment}.ipynb" for folder in folders]
-    cells = [
-        cell for path in paths if path.exists() for cell in nbformat.read(path, as_version=4).cells
-    ]
-    locked = {
-        grade_id_of(cell) for cell in cells if cell.metadata.get("nbgrader", {}).get("locked")
-    }
-    return [cell.source for cell in cells if cell.cell_type == "code"], locked
 
 
 def _handed_in(course: Path, assignment: str, locked: set[str]) -> Iterator[tuple[str, Cells]]:

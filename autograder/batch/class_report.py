@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from autograder.batch.class_statistics import (
 )
 from autograder.batch.findings import Finding
 from autograder.batch.release_text import title_of
+from autograder.batch.roster import Roster, missing_from, roster_of
 from autograder.batch.student_result import StudentResult
 from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.checks.verdicts import Behaviour, Obstacle
@@ -34,6 +35,7 @@ from autograder.pages import render
 
 KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
 NO_ANSWER = (Obstacle.UNANSWERED, Obstacle.MISSING)
+NOTHING = "handed in nothing"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
 
 
@@ -62,16 +64,21 @@ class Trouble:
 
 @dataclass(frozen=True)
 class PartReport:
-    """How a part went: what it was worth to the class, and what went wrong."""
+    """How a part went: what it was worth to the class, what went wrong, how many handed in our own code."""
 
     name: str
     signature: str
     statistics: PartStatistics
+    courses_own: int
     troubles: tuple[Trouble, ...]
 
 
 def write_report(
-    course: Path, assignment: str, rows: Sequence[StudentResult], isolation: str
+    course: Path,
+    assignment: str,
+    rows: Sequence[StudentResult],
+    isolation: str,
+    ungraded: Collection[str] = (),
 ) -> tuple[Path, Path]:
     """Write the page and the table beside the journal of the assignment.
 
@@ -80,6 +87,7 @@ def write_report(
         assignment: the assignment's id.
         rows: one for each student.
         isolation: how submissions were kept apart.
+        ungraded: who has handed in, and stands in no row because it is not graded so far.
 
     Returns:
         paths of the page (HTML, no names) and of the table (CSV, with names and reasons).
@@ -90,8 +98,15 @@ def write_report(
     title = title_of(course, assignment)
     earlier = earlier_mistakes(course, assignment)
     again = recurring_in(rows, earlier)
-    write_whole(page, as_page(assignment, title, rows, isolation, students, term, again))
-    write_csv(table, table_rows(rows, isolation, earlier))
+    graded = {row.student for row in rows}
+    roster = {
+        student: person
+        for student, person in roster_of(course).items()
+        if student in graded or student not in ungraded
+    }
+    missing = len(missing_from(roster, graded))
+    write_whole(page, as_page(assignment, title, rows, isolation, students, term, again, missing))
+    write_csv(table, table_rows(rows, isolation, earlier, roster))
     keep_mistakes(course, assignment, rows)
     return page, table
 
@@ -104,6 +119,7 @@ def as_page(
     students: int = 0,
     term: Sequence[Standing] = (),
     again: Sequence[RecurringMistake] = (),
+    missing: int = 0,
 ) -> str:
     """The page, as HTML.
 
@@ -114,6 +130,7 @@ def as_page(
         students: how many the gradebook knows.
         term: all assignments so far.
         again: mistakes that were made in an earlier one, too.
+        missing: how many on the list have handed in nothing.
     """
     graded = [row for row in rows if not row.failed]
     points = [row.points for row in graded]
@@ -126,6 +143,7 @@ def as_page(
         failed=len(rows) - len(graded),
         waiting=sum(row.needs_person for row in graded),
         late=sum(row.late for row in rows),
+        missing=missing,
         middle=median(points) if points else 0,
         of=of,
         bars=_histogram(points, of),
@@ -150,7 +168,8 @@ def _part(name: str, possible: float, graded: Sequence[StudentResult]) -> PartRe
     signature = next((row.signatures[name] for row in graded if name in row.signatures), name)
     statistics = part_statistics(name, [row.parts for row in graded], possible)
     findings = [finding for row in graded for finding in row.findings if finding.part == name]
-    return PartReport(name, signature, statistics, tuple(_troubles(findings)))
+    courses_own = sum(name in row.courses_own for row in graded)
+    return PartReport(name, signature, statistics, courses_own, tuple(_troubles(findings)))
 
 
 def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
@@ -205,45 +224,86 @@ def table_rows(
     rows: Sequence[StudentResult],
     isolation: str,
     earlier: Mapping[str, MistakesMade] = MappingProxyType({}),
+    roster: Roster = MappingProxyType({}),
 ) -> Iterator[list[object]]:
     """The table with names, points by part and reasons: its head, then a row for each student.
+
+    Those come last who are on the list and have handed in nothing.
 
     Args:
         rows: one for each student.
         isolation: how submissions were kept apart.
         earlier: who made which mistake in earlier assignments.
+        roster: who is in the class; where there is no such list, the table has no column for names.
     """
-    names = list(points_possible(rows))
-    head = ["student", "points", "of", *names, "late penalty", "came in (UTC)", "due (UTC)"]
-    yield [*head, "needs a person", "reasons", "made again", "isolation", "seconds"]
+    names, marked = list(points_possible(rows)), _marked_by_a_person(rows)
+    head = ["student", *["name"] * bool(roster), "points", "of", *names, *marked]
+    head += ["late penalty", "came in (UTC)", "due (UTC)"]
+    head += ["needs a person", "reasons", "made again", "the course's own code"]
+    yield [*head, "isolation", "seconds"]
     for row in rows:
-        cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
+        cells: list[object] = [row.student]
+        cells += [roster[row.student].name if row.student in roster else ""] * bool(roster)
+        cells += [row.points, row.of, *(row.parts.get(name, "") for name in names)]
+        given = [row.marked.get(name) for name in marked]
+        cells += ["" if points is None else points for points in given]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        cells += [made_again(row, earlier), isolation, f"{row.seconds:.2f}"]
+        cells += [made_again(row, earlier), _in_words(row.courses_own)]
+        cells += [isolation, f"{row.seconds:.2f}"]
         yield list(map(harmless, cells))
+    of = max((row.of for row in rows), default=0)
+    for student, name in missing_from(roster, (row.student for row in rows)).items():
+        absent = {"student": student, "name": name, "of": of, "reasons": NOTHING}
+        yield [harmless(absent.get(column, "")) for column in [*head, "isolation", "seconds"]]
 
 
-def as_text(rows: Sequence[StudentResult]) -> str:
-    """The rows for a terminal: points, points by part, when it came in, and why points were lost."""
+def as_text(rows: Sequence[StudentResult], roster: Roster = MappingProxyType({})) -> str:
+    """The rows for a terminal: points, points by part, when it came in, and why points were lost.
+
+    Below stands who is on the list and has handed in nothing.
+    """
     parts = next((list(row.parts) for row in rows if row.parts), [])
+    marked = _marked_by_a_person(rows)
     names = [printable(row.student) for row in rows]
     wide = max(map(width, ("student", *names)))
     times = any(row.came_in for row in rows)
     fined = any(row.penalty for row in rows)
-    head = [padded("student", wide), "points".rjust(9), *parts]
+    head = [padded("student", wide), "points".rjust(9), *parts, *marked]
     head += ["late".rjust(5)] * fined + ["came in (UTC)"] * times
     first = "  ".join(head)
     lines = [first, "─" * width(first)]
     for name, row in zip(names, rows, strict=True):
         cells = [padded(name, wide), f"{row.points:g} / {row.of:g}".rjust(9)]
         cells += [(f"{row.parts[part]:g}" if row.parts else "–").rjust(len(part)) for part in parts]
+        cells += [_marked(row, name).rjust(len(name)) for name in marked]
         cells += [(f"−{row.penalty:g}" if row.penalty else "").rjust(5)] * fined
         cells += [_time(row.came_in)] * times
         lines.append("  ".join(cells).rstrip())
         for reason in row.reasons:
             lines += wrapped(printable(reason), "    ", "      ")
+    missing = missing_from(roster, (row.student for row in rows))
+    if missing:
+        said = (f"{name} ({student})" if name else student for student, name in missing.items())
+        text = f"{NOTHING}, {len(missing)} of {len(roster)}: {', '.join(map(printable, said))}"
+        lines += ["", *wrapped(text, "", "    ")]
     return "\n".join(lines)
+
+
+def _marked_by_a_person(rows: Sequence[StudentResult]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row.marked))
+
+
+def _in_words(courses_own: Mapping[str, str]) -> str:
+    return " | ".join(f"{part} {how}" for part, how in courses_own.items())
+
+
+def _marked(row: StudentResult, name: str) -> str:
+    """What a person has given; a sign where that is still to come, and where nothing could be run."""
+    points = row.marked.get(name)
+    if points is None:
+        return "…" if name in row.marked else "–"
+    return f"{points:g}"
 
 
 def _time(moment: datetime | None) -> str:

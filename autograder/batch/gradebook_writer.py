@@ -29,12 +29,13 @@ from autograder.batch.entries import Entries, Entry, one_transaction
 from autograder.batch.extensions import Waiting
 from autograder.batch.run import Work
 from autograder.batch.run_lock import LOG
+from autograder.batch.same_code import Definitions, given_out, taught_by
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult, Summary, due_of, row_of, summary_of
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
 from autograder.grade.messages import from_json
-from autograder.grade.report import Report
+from autograder.grade.report import CHECK, Report
 
 # the machine's, the gradebook's or the course's trouble, which stops a grading
 STOPS_ALL = (SQLAlchemyError, InvalidEntry, OSError, CourseError)
@@ -91,6 +92,12 @@ class GradebookWriter:
     @cached_property
     def _graded_before(self) -> set[str]:
         return self._entries.students()
+
+    @cached_property
+    def _taught(self) -> Definitions:
+        given, locked = given_out(self.course, self.assignment)
+        parts = [name.removeprefix(CHECK) for name in locked if name.startswith(CHECK)]
+        return taught_by(self.course, given, parts)
 
     def has(self, student: str, key: str) -> bool:
         """Whether a result stands in the gradebook and in the folders, and its row needs nothing else."""
@@ -211,7 +218,7 @@ class GradebookWriter:
             result = self._result_of(work)
             for fault in result.faults:
                 logging.getLogger(LOG).error("%s: %s\n%s", student, fault, fault.trace)
-            summary = summary_of(student, result)
+            summary = summary_of(student, result, self._taught)
         self.rows[student] = row_of(student, entry, key, summary)
         if files and result:
             self._put_down(work, key, fresh, result, summary)

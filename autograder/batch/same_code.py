@@ -7,15 +7,19 @@ compared: word for word, or but for the names that their author chose.
 from __future__ import annotations
 
 import ast
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 
+from autograder.batch.course import open_course
 from autograder.batch.similarity import signs_of, statements_in
-from autograder.checks.course import Course
+from autograder.bounds import LONGEST_CODE, SECONDS_TO_COMPARE, in_time
+from autograder.checks.course import course as course_taught
+from autograder.grade.report import Report, grade_id_of
 
 # of an answer, for it to say anything if names agree, and if they do not; a line with a softmax has some fifteen
 FEWEST_WITH_NAMES, FEWEST_SIGNS = 18, 30
@@ -38,11 +42,15 @@ class Definition:
 Definitions = Sequence[tuple[str, Definition]]  # by their names, in their order
 
 
-def definitions_in(cells: Iterable[str]) -> Iterator[tuple[str, Definition]]:
-    """The functions and classes at the top of code cells, by their names."""
+def definitions_in(
+    cells: Iterable[str], parts: Collection[str]
+) -> Iterator[tuple[str, Definition]]:
+    """The functions and classes at the top of code cells that are called as parts of the assignment."""
     for source in cells:
+        if not any(part in source for part in parts):
+            continue  # to read all of the course takes a second
         for statement in statements_in(source):
-            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef) and statement.name in parts:
                 without = _without_docstrings(statement)
                 try:
                     text = ast.unparse(without)
@@ -62,21 +70,55 @@ def _without_docstrings(
     return definition
 
 
-def taught_by(course: Course, folder: Path, solution: Iterable[str]) -> Definitions:
-    """What the course's own code defines: its libraries, lectures and a solution.
+def given_out(folder: Path, assignment: str) -> tuple[list[str], set[str]]:
+    """The code of the solution and of the release, and the names of the cells that nobody may change."""
+    coursedir = open_course(folder).coursedir
+    folders = coursedir.source_directory, coursedir.release_directory
+    paths = [folder / name / assignment / f"{assignment}.ipynb" for name in folders]
+    cells = [
+        cell for path in paths if path.exists() for cell in nbformat.read(path, as_version=4).cells
+    ]
+    locked = {
+        grade_id_of(cell) for cell in cells if cell.metadata.get("nbgrader", {}).get("locked")
+    }
+    return [cell.source for cell in cells if cell.cell_type == "code"], locked
+
+
+def taught_by(folder: Path, given: Iterable[str], parts: Collection[str]) -> Definitions:
+    """How the course's own code defines the parts: its libraries, lectures and a solution.
 
     Args:
-        course: whose libraries.
         folder: the course folder.
-        solution: code cells.
+        given: code cells of the solution and of the release.
+        parts: the names of the assignment's functions and classes.
     """
-    taught = [*solution]
-    for library in course.folders[1:]:
+    taught = [*given]
+    for library in course_taught().folders[1:]:
         taught += [path.read_text(encoding="utf-8") for path in sorted(library.rglob("*.py"))]
     for path in sorted((folder / "lectures").glob("*.ipynb")):
-        cells = nbformat.read(path, as_version=4).cells
-        taught += [cell.source for cell in cells if cell.cell_type == "code"]
-    return [*definitions_in(taught)]
+        taught += own_code_in(path.read_text(encoding="utf-8"))
+    return [*definitions_in(taught, parts)]
+
+
+def own_code_in(notebook: str) -> list[str]:
+    """The code cells of a notebook, JSON text, that nobody was kept from changing."""
+    return [
+        "".join(cell["source"])
+        for cell in json.loads(notebook)["cells"]
+        if cell["cell_type"] == "code" and not cell["metadata"].get("nbgrader", {}).get("locked")
+    ]
+
+
+def courses_own(report: Report, taught: Definitions) -> dict[str, str]:
+    """Which parts of a submission that earned points are the course's own code, as below."""
+    parts = [part for part, verdict in report.verdicts.items() if verdict.earned]
+
+    def compared() -> dict[str, str]:
+        cells = (code for code in own_code_in(report.notebook) if len(code) <= LONGEST_CODE)
+        answers = {"": [*definitions_in(cells, parts)]}
+        return own_code_of_the_course(answers, parts, taught).get("", {})
+
+    return in_time(SECONDS_TO_COMPARE, compared, {}) if parts else {}
 
 
 def own_code_of_the_course(

@@ -10,6 +10,7 @@ from typing import Any
 from autograder.batch.entries import Entry, points_of
 from autograder.batch.findings import Finding, findings_in
 from autograder.batch.run import grader_digest
+from autograder.batch.same_code import Definitions, courses_own
 from autograder.checks.verdicts import SIGNS
 from autograder.files import digest_of
 from autograder.grade.report import CHECK, Report
@@ -26,6 +27,7 @@ class Summary:
         signatures: how each part is called, with shapes.
         seconds: what running and deciding took.
         doubted: a person must look.
+        courses_own: the parts whose answer is the course's own code, and how far it is.
     """
 
     broken: str = ""
@@ -34,6 +36,7 @@ class Summary:
     signatures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     doubted: bool = False
+    courses_own: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class StudentResult:
         student: the id.
         points, of: what counts, late penalty taken off, and what can be had.
         parts, possible: points by part, and those that there are.
+        marked: points by the cells that a person marks; None while they wait.
         reasons: the sentences for the table.
         findings: what went wrong, by part.
         signatures: how each part is called, with shapes.
@@ -52,6 +56,7 @@ class StudentResult:
         needs_person: somebody must look.
         came_in, due: UTC, the second with this student's extension; None where nobody said.
         penalty: points taken off for coming in late.
+        courses_own: the parts whose answer is the course's own code, and how far it is.
         shown: digest of all that the feedback page shows.
     """
 
@@ -60,6 +65,7 @@ class StudentResult:
     of: float
     parts: dict[str, float] = field(default_factory=dict)
     possible: dict[str, float] = field(default_factory=dict)
+    marked: dict[str, float | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     signatures: dict[str, str] = field(default_factory=dict)
@@ -69,6 +75,7 @@ class StudentResult:
     came_in: datetime | None = None
     due: datetime | None = None
     penalty: float = 0.0
+    courses_own: dict[str, str] = field(default_factory=dict)
     shown: str = field(default="", compare=False)
 
     @property
@@ -127,8 +134,25 @@ def by_hand(grades: Iterable[Any]) -> Iterator[str]:
         yield f"graded by hand for an earlier version: {', '.join(given)}"
 
 
-def summary_of(student: str, report: Report) -> Summary:
-    """What a row says of a report."""
+def above(entry: Entry) -> Iterator[str]:
+    """That a person gave more points than there are, perhaps in the box of another cell."""
+    given = [
+        f"{grade.name.removeprefix(CHECK)} ({points_of(grade):g} of {entry.of(grade):g})"
+        for grade in entry.grades
+        if points_of(grade) > entry.of(grade)
+    ]
+    if given:
+        yield f"given by hand, and more than there is to be had: {', '.join(given)}"
+
+
+def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
+    """What a row says of a report.
+
+    Args:
+        student: the id.
+        report: on the submission.
+        taught: how the course's own code defines the parts.
+    """
     if report.broken:
         return Summary(report.broken)
     failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
@@ -139,6 +163,7 @@ def summary_of(student: str, report: Report) -> Summary:
         signatures={part: verdict.signature for part, verdict in report.verdicts.items()},
         seconds=sum(report.seconds.values()),
         doubted=bool(doubted or report.faults),
+        courses_own=courses_own(report, taught),
     )
 
 
@@ -166,7 +191,7 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
         shown=digest_of_page(entry, key),
     )
     unseen = [grade for grade in entry.own if grade.needs_manual_grade]
-    reasons = [*lateness(row), *by_hand(unseen)]
+    reasons = [*lateness(row), *by_hand(unseen), *above(entry)]
     if summary.broken:
         reasons.insert(0, summary.broken)
         return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
@@ -176,10 +201,16 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     return replace(
         row,
         parts={part: points_of(check) for part, check in checks.items()},
+        marked={
+            grade.name: None if grade.name in waiting else points_of(grade)
+            for grade in entry.own
+            if not grade.name.startswith(CHECK) and entry.of(grade)
+        },
         reasons=(*summary.reasons, *reasons),
         findings=summary.findings,
         signatures=summary.signatures,
         seconds=summary.seconds,
+        courses_own=summary.courses_own,
         needs_person=bool(unseen or summary.doubted),
     )
 
@@ -201,6 +232,9 @@ def reasons_for(report: Report) -> Iterator[str]:
         also = [step for step in verdict.steps if step.state == "also"]
         told = "; ".join(named or problems[:1] or [verdict.remark])
         yield f"{part}: {told}{_also_wrong(len(also))}"
+    for name in report.unanswered:
+        if report.scores.get(name) == 0:
+            yield f"{name}: no answer"
 
 
 def _also_wrong(steps: int) -> str:

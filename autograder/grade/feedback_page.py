@@ -131,7 +131,9 @@ class Section:
 
     @property
     def answered(self) -> bool:
-        return self.verdict is None or self.verdict.obstacle is not Obstacle.UNANSWERED
+        if self.verdict is None:
+            return bool(self.answer) or not self.task.in_words
+        return self.verdict.obstacle is not Obstacle.UNANSWERED
 
     @property
     def right(self) -> bool:
@@ -142,6 +144,12 @@ class Section:
         if self.mark.waits:
             return "waits"
         return "right" if self.right else "wrong"
+
+    @property
+    def excused(self) -> bool:
+        """A person gave all points although the checks found something."""
+        found_wrong = self.verdict is not None and not self.verdict.right
+        return self.mark.by_hand and self.right and found_wrong
 
     @property
     def pictured(self) -> StepVerdict | None:
@@ -240,13 +248,16 @@ def feedback_page(
         section.comment = text_as_html("\n\n".join(told)) if told else ""
     known = {name for section in sections for name in (section.task.name, section.task.cell)}
     others = [text_as_html(text) for name, text in comments.items() if text and name not in known]
-    earned = sum(section.mark.score for section in sections)
+    cells = {section.task.cell for section in sections}
+    beside = {name: mark.score for name, mark in marks.items() if mark.score and name not in cells}
+    earned = sum(section.mark.score for section in sections) + sum(beside.values())
     return render(
         "feedback.html",
         title=plan.title,
         sections=sections,
         earned=max(earned - penalty, 0.0),
         before=earned,
+        beside=beside,
         of=sum(section.task.of for section in sections),
         waiting=sum(section.task.of for section in sections if section.mark.waits),
         penalty=penalty,
@@ -254,6 +265,7 @@ def feedback_page(
         first=next((item for item in sections if item.state == "wrong"), None),
         ended=_ended(sections),
         doubted=next((item for item in sections if item.doubted), None),
+        excused=next((item for item in sections if item.excused), None),
         restored=_restored(report),
         alone=alone,
     )
@@ -328,6 +340,8 @@ def _sections(
             waiting = []
     if waiting and sections:
         _fill(list(sections.values())[-1], waiting, plan.given, budgets)
+    for name in sections.keys() & set(report.unanswered):
+        sections[name].answer = ""
     return iter(sections.values())
 
 

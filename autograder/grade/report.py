@@ -121,11 +121,12 @@ class OnPage(msgspec.Struct, frozen=True):
     verdicts: dict[str, PartVerdict] = {}
     tests: dict[str, str] = {}
     restored: Restored = Restored()
+    unanswered: tuple[str, ...] = ()
 
 
 def put_into(notebook: NotebookNode, report: Report) -> None:
     """Let a notebook carry what its page shows of the report."""
-    on_page = OnPage(report.verdicts, report.tests, report.restored)
+    on_page = OnPage(report.verdicts, report.tests, report.restored, report.unanswered)
     notebook.metadata[KEY] = msgspec.to_builtins(on_page)
 
 
@@ -145,7 +146,12 @@ def report_in(notebook: NotebookNode) -> Report:
         on_page = msgspec.convert(held, OnPage)
     except msgspec.ValidationError:
         on_page = OnPage()
-    return Report(verdicts=on_page.verdicts, tests=on_page.tests, restored=on_page.restored)
+    return Report(
+        verdicts=on_page.verdicts,
+        tests=on_page.tests,
+        restored=on_page.restored,
+        unanswered=on_page.unanswered,
+    )
 
 
 def _verdicts_shown(cells: Iterable[NotebookNode]) -> Iterable[tuple[str, Any]]:

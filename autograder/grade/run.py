@@ -28,7 +28,7 @@ from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.notebook_source import FilesBeside, forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
-from autograder.files import NO_ROOM, write_whole
+from autograder.files import NO_ROOM, digest_of, write_whole
 from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.outputs import Outputs
@@ -68,7 +68,7 @@ def run_job(job: Job, kernels: Kernels) -> Report:
     with SandboxedKernel(kernels, job.limits, job.files, disallowed_lists_of(assignment)) as kernel:
         handed_out = solution_cells(job.released)
         grading = Grading(kernel, assignment, job.files, job.secret, handed_out)
-        report = grade_notebook(notebook, grading, job.own_text)
+        report = grade_notebook(notebook, grading, job.own_text, added=restored.added)
     remarks = [job.remark] if job.remark else []
     if report.seconds["run"] >= job.limits.seconds:
         remarks.append(f"the notebook took more than {job.limits.seconds:g} seconds")
@@ -113,6 +113,7 @@ def grade_notebook(
     grading: Grading,
     own_text: Collection[str] = (),
     tell: Callable[[NotebookNode], None] = lambda _: None,
+    added: Collection[str] = (),
 ) -> Report:
     """Go through a notebook, and make of it the one that people see.
 
@@ -121,6 +122,7 @@ def grade_notebook(
         grading: fresh, with the kernel that runs it.
         own_text: digests of the assignment's Markdown, which is the course's own.
         tell: is told each cell before it is taken.
+        added: names of cells that were not there when it was given out.
 
     Returns:
         the report, without a graded notebook.
@@ -133,11 +135,15 @@ def grade_notebook(
     behaviours = grading.behaviours()
     grading.look_again()
     seconds = time.perf_counter() - began
+    given = grading.handed_out
     unanswered = [
-        grade_id_of(cell)
-        for cell in notebook.cells
-        if grading.handed_out.get(grade_id_of(cell)) == cell.source
+        name
+        for name, cell in ((grade_id_of(cell), cell) for cell in notebook.cells)
+        if name in given and cell.source.strip() in ("", given[name].strip())
     ]
+    # words in another cell may be the answer, so a person has to look
+    nothing_written = not any(is_own_text(cell, own_text) for cell in notebook.cells)
+    untouched = {*unanswered} - {*added} if nothing_written else set()
     Sanitize(set(own_text)).preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
     grading.finish()
@@ -145,7 +151,10 @@ def grade_notebook(
         kept = {name: cell.metadata[name] for name in KEPT_METADATA if name in cell.metadata}
         cell.metadata = NotebookNode(kept)
     graded = [cell for cell in notebook.cells if utils.is_grade(cell)]
-    scores = {grade_id_of(cell): score_of(cell, grading.verdicts) for cell in graded}
+    scores = {
+        name: 0.0 if name in untouched else score_of(cell, grading.verdicts)
+        for name, cell in ((grade_id_of(cell), cell) for cell in graded)
+    }
     notebook.metadata = NotebookNode(
         kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"}
     )
@@ -163,6 +172,12 @@ def grade_notebook(
         faults=tuple(grading.faults),
         seconds={"run": seconds},
     )
+
+
+def is_own_text(cell: NotebookNode, own_text: Collection[str]) -> bool:
+    """Whether a cell is Markdown that a student put between those that were given out, or changed there."""
+    apart = cell.cell_type == "markdown" and not grade_id_of(cell) and cell.source.strip()
+    return bool(apart) and digest_of(cell.source) not in own_text
 
 
 def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float | None:

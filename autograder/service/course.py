@@ -8,6 +8,9 @@ from pathlib import Path
 from nbgrader.apps import NbGraderAPI
 
 from autograder.batch.course import open_course
+from autograder.batch.roster import FILE as LIST
+from autograder.batch.roster import enrol, roster_of
+from autograder.errors import CourseError
 from autograder.files import digest_of
 from autograder.order import by_number
 from autograder.service.gradebook import Entered, entered_in
@@ -44,12 +47,19 @@ class WatchedCourse:
         """Read what people have changed.
 
         Raises:
-            CourseError: the settings say something that cannot be; those of before hold.
+            CourseError: the settings say something that cannot be, and those of before hold; or the
+                list of the class cannot be read.
         """
         if self._changed(self.folder / "gradebook.db"):
             self.entered = entered_in(self.folder)
         if self._changed(self.folder / FILE):
             self.settings = read_settings(self.folder, self.assignments)
+        if self._changed(self.folder / LIST):
+            try:
+                enrol(self.folder, roster_of(self.folder))
+            except CourseError:
+                self._read_at.pop(self.folder / LIST)
+                raise
 
     def _changed(self, path: Path) -> bool:
         """Whether a file is another one than when this was last asked."""

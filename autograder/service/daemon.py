@@ -13,10 +13,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from autograder.batch.class_report import write_report
 from autograder.batch.student_result import StudentResult
 from autograder.bounds import MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable
+from autograder.sandbox import bubblewrap
 from autograder.sandbox.bubblewrap import SandboxError
 from autograder.service.course import WatchedCourse
 from autograder.service.gradebook import points_by_checks
@@ -35,6 +37,7 @@ from autograder.service.journal import Event, Journal, QueueItem
 from autograder.service.scheduler import Scheduler, outdated
 from autograder.service.visibility import Visibility
 
+REPORT_EVERY = 60.0  # seconds between two reports on a class, which is read as a whole for each
 EVERY = 15.0  # seconds between two looks at what other programs have changed
 NEWER = "You handed in a newer version before its turn came, so that one is graded instead."
 NOT_TAKEN = (
@@ -64,10 +67,12 @@ class GradingService:
         self.grader = Grader(self.course, isolation, self._complain)
         self.visibility = Visibility(self.course)
         self._looked = 0.0
+        self._reported: dict[str, float] = {}
         self._crowds: set[str] = set()
         self._failed: set[str] = set()
         self._complaint = ""
         self.read_journal()
+        self._unreported = set(self._behind())
 
     def read_journal(self) -> None:
         """Read what has become of all submissions."""
@@ -87,7 +92,7 @@ class GradingService:
             if batch:
                 self._grade(batch)
                 return True
-            return came or self._put_back() or self._look_around()
+            return came or self._put_back() or self._look_around() or self._report()
         except (CourseError, EngineError, SandboxError, OSError) as error:
             self._complain(str(error))
             time.sleep(PAUSE)
@@ -187,6 +192,7 @@ class GradingService:
         assignment = batch[0].arrival.assignment
         placed = [item for item in batch if self._alone(item.arrival, self._put)]
         rows = self.grader.rows(assignment, [item.arrival for item in placed]) if placed else {}
+        self._unreported.add(assignment)
         points = points_by_checks(self.course.folder, assignment, rows)
         for item in batch:
             arrival = item.arrival
@@ -264,6 +270,7 @@ class GradingService:
                 behind[item.arrival.assignment].append(item.arrival)
         for assignment, arrivals in behind.items():
             rows = self.grader.rows(assignment, arrivals, one_by_one=False)
+            self._unreported.add(assignment)
             for arrival in arrivals:
                 row = rows.get(arrival.student)
                 if row and self._alone(arrival, partial(self._show_again, row)):
@@ -273,6 +280,37 @@ class GradingService:
     def _show_again(self, row: StudentResult, arrival: Incoming) -> None:
         shown, hand = self.visibility.show(arrival, row), self.visibility.hand(arrival)
         self._note("shown", arrival.name, shown=shown, hand=hand)
+
+    def _behind(self) -> Iterator[str]:
+        """Assignments of which something was graded since their report was written."""
+        for item in self.scheduler.all_counting():
+            table = self.course.folder / "grading" / item.arrival.assignment / "class.csv"
+            if not table.exists() or table.stat().st_mtime < item.graded_at:
+                yield item.arrival.assignment
+
+    def _report(self) -> bool:
+        """Write the report on a class of which something is new, when there is nothing else to do."""
+        due = time.time() - REPORT_EVERY
+        ready = (name for name in self._unreported if self._reported.get(name, 0.0) <= due)
+        assignment = next(ready, None)
+        if assignment is None:
+            return False
+        self._reported[assignment] = time.time()
+        counting = (item.arrival for item in self.scheduler.all_counting())
+        arrivals = [arrival for arrival in counting if arrival.assignment == assignment]
+        waiting = (item.arrival for item in self.journal.waiting())
+        ungraded = {arrival.student for arrival in waiting if arrival.assignment == assignment}
+        try:
+            rows = self.grader.rows(assignment, arrivals, one_by_one=False) if arrivals else {}
+            if rows:
+                isolation = bubblewrap.in_words(self.isolation)
+                write_report(self.course.folder, assignment, [*rows.values()], isolation, ungraded)
+        except (CourseError, EngineError, SandboxError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 (a report keeps nobody's feedback back)
+            self._complain(f"no report on {assignment} ({type(error).__name__}: {error})")
+        self._unreported.discard(assignment)
+        return True
 
     def _note(self, what: str, name: str, **more: object) -> None:
         self.journal.write(Event(what=what, name=name, at=time.time(), **more))  # type: ignore[arg-type]

@@ -455,3 +455,22 @@ def test_minutes_are_a_number(tmp_path):
     path.write_text(HEADER.replace("minutes: 1", "minutes: an hour"), encoding="utf-8")
     with pytest.raises(build.BuildError, match=r"'an hour'. The course map adds up minutes"):
         read_source(path)
+
+
+@pytest.mark.parametrize("link", ["02_no_such.ipynb", "01_here.ipynb#No-heading", "#No-heading"])
+def test_a_link_that_leads_nowhere_stops_the_build(tmp_path, monkeypatch, link):
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    (tmp_path / "lectures").mkdir()
+    good = "# Here\n\n[a](01_here.ipynb#Here) [b](#Here) `f[0](x)` [c](https://example.org/nowhere)"
+    for name, text in (("01_here", good), ("03_there", f"# There\n\n[d]({link})")):
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+        nbformat.write(notebook, tmp_path / "lectures" / f"{name}.ipynb")
+    build.refuse_dead_links(["01_here"])
+    with pytest.raises(build.BuildError, match=re.escape(f"03_there.ipynb links to {link}, and")):
+        build.refuse_dead_links([])
+
+
+def test_the_template_of_a_lecture_links_to_what_is_there():
+    text = (ROOT / "tools/templates/lecture.py.txt").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("https:")]
+    assert links and all((ROOT / "lectures" / link).exists() for link in links)

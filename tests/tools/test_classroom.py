@@ -1,12 +1,14 @@
 """A classroom's settings and list of people: what may stand there, and what is said of anything else."""
 
+import os
 import re
 import tomllib
 
 import pytest
 
+from autograder.batch.roster import Enrolled, roster_of
 from tests.sample_class import ROOT
-from tools.classroom import accounts, settings
+from tools.classroom import accounts, prepare, roster, settings
 from tools.classroom.accounts import Person, read_list
 from tools.classroom.settings import ClassroomError
 
@@ -123,3 +125,46 @@ def test_the_lock_of_the_classroom_agrees_with_the_courses():
     assert {name: classroom[name] for name in classroom.keys() & course} == {
         name: course[name] for name in classroom.keys() & course
     }
+
+
+def test_the_servers_environment_is_made_anew_with_another_python(tmp_path, monkeypatch):
+    monkeypatch.setattr(prepare.sys, "executable", "/bin/true")
+    place = tmp_path / "environment"
+    python = place / "bin" / "python"
+    done = []
+
+    def run(command):
+        done.append(command[1:4])
+        if command[2] == "venv":
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.unlink(missing_ok=True)
+            python.symlink_to(command[0])
+
+    monkeypatch.setattr(prepare, "run", run)
+    prepare.bring_up_to_date(python)
+    assert done.pop(0) == ["-m", "venv", "--clear"] and done
+    done.clear()
+    prepare.bring_up_to_date(python)
+    assert done == []
+    monkeypatch.setattr(prepare.sys, "executable", "/bin/false")
+    prepare.bring_up_to_date(python)
+    assert done[0] == ["-m", "venv", "--clear"]
+
+
+def test_the_course_gets_the_list_of_its_students(tmp_path, monkeypatch):
+    here = settings.Settings(folder=str(tmp_path))
+    for place in (here.state, here.course):
+        place.mkdir()
+    monkeypatch.setattr(roster, "numbers_of", lambda _account: (os.getuid(), os.getgid()))
+    people = [
+        Person("ada", name="Ada King Lovelace", email="a@x.org"),
+        Person("ben", name="Ben"),
+        Person("prof", "instructor", "Grace Hopper"),
+    ]
+    accounts.remember(here, {person.username: person for person in people})
+    roster.write_roster(here)
+    assert roster_of(here.course) == {
+        "ada": Enrolled("Ada King", "Lovelace", "a@x.org"),
+        "ben": Enrolled("", "Ben"),
+    }
+    assert (here.course / "students.csv").stat().st_mode & 0o777 == 0o600

@@ -152,6 +152,87 @@ def test_a_linked_environment_belongs_to_somebody_else(set_up, tmp_path, monkeyp
     assert list(theirs.iterdir()) == []
 
 
+def made(set_up, place, executable=None):
+    """An environment that is up to date, and says where it was made, and with which Python."""
+    set_up.environment_python().parent.mkdir(parents=True, exist_ok=True)
+    set_up.environment_python().touch()
+    set_up.STAMP.write_text(set_up.fingerprint())
+    executable = executable or os.path.realpath(sys.executable)
+    (set_up.ENVIRONMENT / "pyvenv.cfg").write_text(
+        f"home = /usr/bin\nexecutable = {executable}\ncommand = python3 -m venv --clear {place}\n"
+    )
+
+
+def what_is_done(set_up, monkeypatch, *flags):
+    """What a set-up with these flags runs, in its words."""
+    doings = []
+    monkeypatch.setattr(set_up, "run", lambda _arguments, doing: doings.append(doing))
+    monkeypatch.setattr(sys, "argv", ["set_up.py", *flags])
+    set_up.main()
+    return doings
+
+
+def test_a_copied_or_moved_folder_gets_an_environment_of_its_own(set_up, monkeypatch, capsys):
+    made(set_up, "/home/ada/last year/.venv")
+    assert what_is_done(set_up, monkeypatch)[0] == "making the virtual environment"
+    assert "made in another folder (/home/ada/last year/.venv)" in capsys.readouterr().out
+    made(set_up, set_up.ENVIRONMENT)
+    assert what_is_done(set_up, monkeypatch) == []
+
+
+def test_a_folder_that_is_reached_by_a_link_has_not_moved(set_up, tmp_path, monkeypatch):
+    link = tmp_path.with_name(f"{tmp_path.name}_link")
+    link.symlink_to(tmp_path)
+    made(set_up, link / ".venv")
+    assert what_is_done(set_up, monkeypatch) == []
+
+
+def test_another_python_that_is_asked_for_makes_the_environment_anew(set_up, monkeypatch, capsys):
+    made(set_up, set_up.ENVIRONMENT, "/usr/bin/python3.99")
+    assert what_is_done(set_up, monkeypatch) == [], "nobody asked for one"
+    assert what_is_done(set_up, monkeypatch, "--asked")[0] == "making the virtual environment"
+    assert "made with /usr/bin/python3.99, and" in capsys.readouterr().out
+
+
+def test_an_old_python_that_is_asked_for_is_not_replaced_by_another(set_up, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "version_info", (3, 8, 2))
+    monkeypatch.setattr(sys, "argv", ["set_up.py", "--asked"])
+    monkeypatch.setattr(set_up.os, "execv", lambda *_: pytest.fail("took another"))
+    with pytest.raises(SystemExit):
+        set_up.use_new_enough_python()
+    assert f"{sys.executable} is 3.8. Name another one" in capsys.readouterr().err
+
+
+def test_what_keeps_others_from_running_a_program_is_found(set_up, tmp_path):
+    python = program(tmp_path / "home" / "bin" / "python", "exit 0")
+    for place in (python.parent, python.parent.parent, python):
+        place.chmod(0o750)
+        assert set_up.closed_to_others(python) in {place, *tmp_path.parents, tmp_path}
+        place.chmod(0o755)
+    assert set_up.closed_to_others("/bin/sh") is None
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["in .venv", "to make it with"])
+def test_for_a_classroom_a_python_that_others_cannot_run_is_refused_before_anything_is_done(
+    set_up, tmp_path, monkeypatch, capsys, there
+):
+    python = program(tmp_path / "home" / "python", "exit 0")
+    python.parent.chmod(0o700)
+    if there:
+        made(set_up, set_up.ENVIRONMENT)
+        set_up.environment_python().unlink()
+        set_up.environment_python().symlink_to(python)
+    else:
+        set_up.ENVIRONMENT.mkdir()
+        monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(SystemExit):
+        what_is_done(set_up, monkeypatch, "--for-all")
+    said = capsys.readouterr()
+    assert f"every account runs {python}" in said.err and said.out == ""
+    assert "apt-get install python3-venv\n  sudo make PYTHON=/usr/bin/python3 classroom" in said.err
+    what_is_done(set_up, monkeypatch)  # for one's own use it will do
+
+
 def test_a_newer_python_that_does_not_start_is_passed_over(set_up, tmp_path, monkeypatch):
     broken = program(tmp_path / "python3.13", "echo not chosen in pyenv >&2; exit 127")
     works = program(tmp_path / "python3.12", "exit 0")
@@ -183,7 +264,7 @@ def start(tmp_path, *python):
 
 
 SHIM = "echo pyenv: python3: command not found >&2; exit 127"
-TELLS = 'case "$*" in *set_up.py) echo "set up with ${0##*/}" ;; esac'
+TELLS = 'case "$*" in *set_up.py*) echo "set up with ${0##*/}${1##*set_up.py}" $2 $3 ;; esac'
 
 
 def test_a_shim_that_cannot_run_is_no_python(tmp_path):
@@ -195,7 +276,14 @@ def test_a_shim_that_cannot_run_is_no_python(tmp_path):
 def test_the_python_that_was_asked_for_is_taken(tmp_path):
     program(tmp_path / "bin" / "python3", SHIM)
     mine = program(tmp_path / "mine" / "python", TELLS)
-    assert start(tmp_path, mine).stdout == "set up with python\n"
+    assert start(tmp_path, mine).stdout == "set up with python --asked\n"
+
+
+def test_a_classroom_says_that_all_must_be_able_to_run_it(tmp_path):
+    program(tmp_path / "bin" / "python3", TELLS)
+    assert start(tmp_path, "--for-all").stdout == "set up with python3 --for-all\n"
+    said = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "\nclassroom: FOR_ALL = --for-all\n" in said and "set_up.sh $(FOR_ALL)" in said
 
 
 def test_where_no_python_starts_it_is_said_what_to_do(tmp_path):

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 from tools.classroom import accounts, settings
+from tools.classroom.roster import write_roster
 from tools.classroom.settings import ROOT, VARIABLE, ClassroomError, Settings
 
 
@@ -79,6 +80,7 @@ def add_people(here: Settings, options: argparse.Namespace) -> int:
         )
     in_the_servers_environment(here)
     passwords = accounts.add(here, people)
+    write_roster(here)
     print(f"{len(people)} of {options.list}; {len(passwords)} are new")
     if passwords:
         with (here.state / "passwords.csv").open("a", encoding="utf-8") as file:
@@ -109,6 +111,7 @@ def new_password(here: Settings, options: argparse.Namespace) -> int:
 def remove(here: Settings, options: argparse.Namespace) -> int:
     in_the_servers_environment(here)
     accounts.remove(here, options.name)
+    write_roster(here)
     print(
         f"{options.name} is let in no more; the home and what was handed in stay. Start the hub again"
     )

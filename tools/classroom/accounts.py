@@ -129,6 +129,12 @@ def exists(username: str) -> bool:
     return True
 
 
+def numbers_of(account: str) -> tuple[int, int]:
+    """The numbers of an account and of its group."""
+    entry = pwd.getpwnam(account)
+    return entry.pw_uid, entry.pw_gid
+
+
 def make_account(username: str, home: Path) -> None:
     """An account without a password of the system: nobody logs in to it but through the hub.
 

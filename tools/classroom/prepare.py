@@ -16,15 +16,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import pwd
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.classroom.accounts import exists
+from tools.classroom.accounts import exists, numbers_of
 from tools.classroom.own_folder import opened
+from tools.classroom.roster import write_roster
 from tools.classroom.settings import COURSE_ID, ROOT, ClassroomError, Settings
 from tools.classroom.student_server import OWN_EXCHANGE
 from tools.handout import make_handout
@@ -34,6 +34,7 @@ PROGRAMS = (
     "autograder",
     "course_utils",
     "lecture_kit",
+    "lectures",
     "exercises",
     "solutions",
     "tools/jupyter",
@@ -68,6 +69,7 @@ def prepare(settings: Settings) -> None:
     make_environment(settings)
     fetch_proxy(settings)
     copy_course(settings)
+    write_roster(settings)
     replace_handout(settings)
     make_exchange(settings)
     write_jupyter_settings(settings)
@@ -106,13 +108,14 @@ def bring_up_to_date(python: Path) -> None:
     place = python.parent.parent
     stamp = place / "made_for"
     wanted = hashlib.sha256(b"".join(lock.read_bytes() for lock, _ in LOCKS)).hexdigest()
-    if stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
+    of_this_python = python.exists() and python.resolve() == Path(sys.executable).resolve()
+    if of_this_python and stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
         return
     print(
         f"Setting up the servers' environment in {place} (a few minutes; only when something changed)"
     )
-    if not python.exists():
-        run([sys.executable, "-m", "venv", str(place)])
+    if not of_this_python:
+        run([sys.executable, "-m", "venv", "--clear", str(place)])
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     for lock, how in LOCKS:
         run([*pip, *how, "-r", str(lock)])
@@ -170,12 +173,6 @@ when = "at once"     # or "after the deadline", "by hand"
 show = "mistakes"    # or "points", until the work is due
 counts = "last"      # or "best"
 """
-
-
-def numbers_of(account: str) -> tuple[int, int]:
-    """The numbers of an account and of its group."""
-    entry = pwd.getpwnam(account)
-    return entry.pw_uid, entry.pw_gid
 
 
 def replace_handout(settings: Settings) -> None:

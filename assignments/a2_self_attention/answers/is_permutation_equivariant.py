@@ -169,7 +169,17 @@ def asked_with_tolerances_exchanged(f, x, permutation):
     return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-5, atol=1e-4)
 
 
-@BANK.wrong("is_permutation_equivariant", named="absolute tolerance only")
+@BANK.wrong("is_permutation_equivariant", named="relative tolerance too small")
+def asked_with_an_absolute_tolerance(f, x, permutation):
+    return torch.allclose(f(x[permutation]), f(x)[permutation], atol=1e-5)
+
+
+@BANK.wrong("is_permutation_equivariant", named="absolute tolerance too small")
+def asked_with_a_relative_tolerance(f, x, permutation):
+    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4)
+
+
+@BANK.wrong("is_permutation_equivariant", named="relative tolerance too small")
 def asked_with_round(f, x, permutation):
     before, after = f(x[permutation]), f(x)[permutation]
     return torch.equal(before.round(decimals=4), after.round(decimals=4))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.batch.class_report import as_page, table_rows
+from autograder.batch.class_report import as_page, as_text, table_rows
 from autograder.batch.class_statistics import Standing, standings
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
 from autograder.batch.release_text import title_of
@@ -153,6 +153,25 @@ def test_the_table_says_when_work_was_due_and_what_lateness_cost():
     assert cells["late penalty"] == 0.5
     assert cells["came in (UTC)"] == "2026-01-02 09:30"
     assert cells["due (UTC)"] == "2026-01-01 08:00"
+
+
+def test_parts_that_a_person_marks_have_columns_of_their_own():
+    rows = [row("ada", marked={"why": 1.5}), row("ben", marked={"why": None}), row("eve")]
+    head, *found = table_rows(rows, "full")
+    assert [line[head.index("why")] for line in found] == [1.5, "", ""]
+    assert head.index("why") == head.index(PART) + 1
+    head, _, *found = as_text(rows).splitlines()
+    assert head.endswith(f"{PART}  why")
+    assert [line.split()[-1] for line in found] == ["1.5", "…", "–"]
+
+
+def test_answers_that_are_the_courses_own_code_are_counted_on_the_page_and_named_in_the_table():
+    rows = [row("ada", courses_own={PART: "word for word"}), row("ben")]
+    said = "1 answer is the course's own code"
+    assert said in page(*rows) and "ada" not in page(*rows) and said not in page(rows[1])
+    head, *found = table_rows(rows, "full")
+    place = head.index("the course's own code")
+    assert [line[place] for line in found] == [f"{PART} word for word", ""]
 
 
 def test_times_are_told_as_people_do():

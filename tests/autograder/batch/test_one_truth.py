@@ -206,6 +206,21 @@ def test_a_late_submission_that_cannot_be_run_keeps_a_score_given_by_hand(course
     assert course.by_table(ADA)[0] == course.by_class_csv(ADA)[0] == course.by_grades_csv(ADA)[0]
 
 
+def test_a_score_in_the_box_of_a_cell_without_points_counts_everywhere_and_is_said(course):
+    course.hand_in(ADA, "right_loops", "2026-01-02 12:00:00")
+    course.grade()
+    course.say(ADA, 10, "2026-01-02 12:00")
+    assert "to be had" not in course.table
+    with course.gradebook() as gradebook:
+        box = gradebook.find_grade("test_attention_weights", ASSIGNMENT, ASSIGNMENT, ADA)
+        box.manual_score = 2.0
+        gradebook.db.commit()
+    course.grade()
+    course.say(ADA, 12, "2026-01-02 12:00")
+    assert "more than there is to be had: test_attention_weights (2 of 0)" in course.table
+    assert "That is more than there is to be had" in course.page_text()
+
+
 def test_cells_without_points_ask_nobody_for_a_score(course):
     course.hand_in(ADA, "key_used_as_value", "2026-01-02 12:00:00")
     course.grade()

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 
+import nbformat
 import pytest
 
 from assignments import allowed_modules
@@ -289,3 +290,22 @@ def test_a_check_changes_and_the_command_names_those_whom_it_concerns(tmp_path):
     done = second.autograder(course, *command)
     assert planned.stdout.split("\n\n")[0].strip() in done.stdout
     assert os.path.exists(course / "grading" / second.ASSIGNMENT / "changes.csv")
+
+
+def test_words_that_nobody_wrote_earn_nothing_and_wait_for_nobody(course):
+    """Unless there are words in another cell, which may be the answer."""
+    course.hand_in("eve", "right_loops", why="YOUR ANSWER HERE")
+    course.hand_in("joe", "right_loops", why=" \n")
+    course.hand_in("kim", "right_loops", why="YOUR ANSWER HERE")
+    place = course.folder / "submitted" / "kim" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    notebook = nbformat.read(place, as_version=4)
+    notebook.cells.append(nbformat.v4.new_markdown_cell("A sum knows no order."))
+    nbformat.write(notebook, place)
+    rows = {row.student: row for row in course.grade().rows}
+    for student in ("eve", "joe"):
+        assert course.marks(student)["why"] == (0, 2, False)
+        assert "why: no answer" in rows[student].reasons and not rows[student].needs_person
+        assert rows[student].marked == {"why": 0}
+    assert course.marks("kim")["why"] == (0, 2, True)
+    assert rows["kim"].needs_person and rows["kim"].marked == {"why": None}
+    assert (rows["ada"].marked, rows["bob"].marked) == ({"why": 2}, {"why": 1.5})

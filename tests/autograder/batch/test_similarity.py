@@ -10,10 +10,12 @@ import pytest
 
 from assignments import load
 from autograder.__main__ import main
+from autograder.batch import same_code
 from autograder.batch.alike_page import write_similar_pairs
 from autograder.batch.same_code import (
     BUT_FOR_NAMES,
     WORD_FOR_WORD,
+    courses_own,
     definitions_in,
     own_code_of_the_course,
     same_answers,
@@ -24,10 +26,12 @@ from autograder.batch.similarity import (
     prints_of,
     similar_pairs,
 )
-from autograder.batch.student_result import StudentResult
+from autograder.batch.student_result import StudentResult, summary_of
+from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.grade.report import Report
 from course_utils import attention
 from tests.autograder.batch import planted
-from tests.sample_class import ASSIGNMENT, ROOT, hand_in
+from tests.sample_class import ASSIGNMENT, ROOT, filled_in, hand_in
 
 pytestmark = pytest.mark.long
 
@@ -128,8 +132,8 @@ WRONG = ANSWER.replace("dim=1", "dim=0")
 
 def said_of(compare, answers, taught):
     """What one of the comparisons of whole definitions finds in code cells."""
-    defined = {name: [*definitions_in(cells)] for name, cells in answers.items()}
-    return compare(defined, PARTS, [*definitions_in(taught)])
+    defined = {name: [*definitions_in(cells, PARTS)] for name, cells in answers.items()}
+    return compare(defined, PARTS, [*definitions_in(taught, PARTS)])
 
 
 def test_the_courses_own_code_is_said_to_be_that_word_for_word_or_but_for_names():
@@ -162,6 +166,31 @@ def test_identical_answers_are_listed_however_small_the_class():
     assert said_of(same_answers, {**answers, "eve": [ANSWER]}, [ANSWER]) == [["ada", "ben"]]
     short = {name: ["def attention_weights(x):\n    return x"] for name in "ab"}
     assert said_of(same_answers, short, []) == []
+
+
+def report_on(code, earned=1.0):
+    """What became of a notebook with this code as its answer."""
+    step = StepVerdict("weighs", earned, 1.0, "a case", "")
+    verdict = PartVerdict("attention_weights", "attention_weights(x)", (step,))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    return Report(verdicts={"attention_weights": verdict}, notebook=nbformat.writes(notebook))
+
+
+TAUGHT = [*definitions_in([ANSWER], PARTS)]
+
+
+def test_the_courses_own_code_is_hinted_at_where_it_earned_points():
+    """Code that is handed out to be repaired is the course's own, too, and nobody need hear of it."""
+    found = {"attention_weights": WORD_FOR_WORD}
+    assert summary_of("ada", report_on(f"{ANSWER}# mine"), TAUGHT).courses_own == found
+    assert courses_own(report_on(ANSWER, earned=0.0), TAUGHT) == {}
+    assert courses_own(report_on(WRONG), TAUGHT) == {}
+
+
+def test_code_that_takes_too_long_to_compare_is_not_compared(monkeypatch):
+    assert courses_own(report_on(ANSWER * 200), TAUGHT)
+    monkeypatch.setattr(same_code, "SECONDS_TO_COMPARE", 0.001)
+    assert courses_own(report_on(ANSWER * 200), TAUGHT) == {}
 
 
 def test_an_expression_too_deep_to_be_written_down_spoils_nobody_elses_comparison():
@@ -197,7 +226,8 @@ def test_the_page_is_for_the_instructor_and_shows_both_answers(tmp_path):
 
 def test_only_who_asks_gets_the_page(tmp_path):
     pasted = inspect.getsource(attention.is_permutation_equivariant)
-    handed_in(tmp_path, {"ada": [WRONG], "ben": [WRONG], "eve": [DISGUISED], "sol": [pasted]})
+    handed_in(tmp_path, {"ada": [WRONG], "ben": [WRONG], "eve": [DISGUISED]})
+    hand_in(tmp_path, {"sol": filled_in({"is_permutation_equivariant": pasted})})
     command = [
         "grade",
         ASSIGNMENT,
@@ -209,6 +239,9 @@ def test_only_who_asks_gets_the_page(tmp_path):
     ]
     main(command)
     place = tmp_path / "grading" / ASSIGNMENT
+    table = (place / "class.csv").read_text(encoding="utf-8-sig").splitlines()
+    said = [line.split(",")[0] for line in table if "is_permutation_equivariant word for" in line]
+    assert said == ["sol"]
     assert not (place / "alike.html").exists()
     main([*command, "--alike"])
     page = (place / "alike.html").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """The page that a student reads, from a graded notebook and what the gradebook holds."""
 
 import re
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -149,6 +150,53 @@ def test_a_person_comes_before_the_parts():
     assert text.index("From your instructor") < text.index("it doubles")
     assert "<strong>Well</strong>" in page and "<math" in page and "<script" not in page
     assert "1.5 of 2 points" in text and "(the checks alone: 1)" in text
+
+
+def test_all_points_by_hand_do_not_hide_what_the_checks_found():
+    marks = {
+        "check_double": Mark(2.0, 2.0, by_hand=True, found=1.0),
+        "why": Mark(3.0, 3.0, by_hand=True),
+    }
+    text = words(shown(assignment(), RIGHT, WRONG, marks=marks))
+    assert "nothing to mend" not in text
+    assert "No points are missing. In part 1, Twice as much , your instructor has given all" in text
+
+
+def test_a_right_part_that_a_person_gave_less_for_is_not_to_be_begun_anew():
+    marks = {
+        "check_double": Mark(1.0, 2.0, by_hand=True, found=2.0),
+        "why": Mark(3.0, 3.0, by_hand=True),
+    }
+    text = words(shown(assignment(), RIGHT, RIGHT, marks=marks))
+    assert "Next: look again at part 1" in text
+    comments = {"double": "Not your own."}
+    text = words(shown(assignment(), RIGHT, RIGHT, marks=marks, comments=comments))
+    assert "Next: read what your instructor wrote on part 1" in text
+
+
+def test_more_points_than_there_are_and_points_in_the_wrong_box_are_told():
+    marks = {
+        "check_double": Mark(2.0, 2.0),
+        "test_double": Mark(2.0, 0.0, by_hand=True),
+        "why": Mark(3.0, 3.0, by_hand=True),
+    }
+    text = words(shown(assignment(), RIGHT, RIGHT, marks=marks))
+    assert "7 of 5 points That is more than there is to be had" in text
+    assert "2 of them are your instructor's for test_double , beside the parts below." in text
+    marks["test_double"] = Mark(0.0, 0.0)
+    text = words(shown(assignment(), RIGHT, RIGHT, marks=marks))
+    assert "5 of 5 points" in text and "more than" not in text and "beside the parts" not in text
+
+
+def test_words_that_were_not_written_earn_nothing_and_wait_for_nobody():
+    notebook = assignment(essay="YOUR ANSWER HERE")
+    verdict = PartVerdict("double", "double(x)", (RIGHT, RIGHT))
+    report = replace(report_on(notebook, verdict), unanswered=("why",))
+    marks = {"check_double": Mark(2.0, 2.0), "why": Mark(0.0, 3.0)}
+    text = words(feedback_page(plan_of(assignment("x", "y")), notebook, report, marks))
+    assert "still to come" not in text and "YOUR ANSWER HERE" not in text
+    assert "Next: go on with part 2, Why . It is not answered yet." in text
+    assert "There is no answer in the cell for it." in text
 
 
 def test_lateness_and_its_price_are_told():

@@ -1,6 +1,7 @@
 """The service grades what comes in: students hand in and read feedback by nbgrader's own exchange."""
 
 import contextlib
+import csv
 import os
 import re
 import signal
@@ -79,6 +80,11 @@ def gradebook(classroom):
     return Gradebook(f"sqlite:///{classroom.course}/gradebook.db")
 
 
+def results_in(folder):
+    """The files of what was run, which are called by their keys."""
+    return [path for path in folder.glob("*.json") if re.fullmatch("[0-9a-f]{32}", path.stem)]
+
+
 def set_due(classroom, hours):
     with gradebook(classroom) as book:
         due = utc(time.time()) + timedelta(hours=hours)
@@ -128,8 +134,9 @@ def test_the_best_counts_where_the_instructor_says_so(classroom):
     assert score_of(classroom, "ada") == 10
     assert ["10 of 10" in told(classroom.feedback("ada")[0]), "9 of 10" in told(classroom.feedback("ada")[1])] == [True, True]  # fmt: skip
     assert daemon.scheduler.counting(("ada", ASSIGNMENT)).arrival.name == best
-    results = list((classroom.course / "grading" / ASSIGNMENT).glob("*.json"))
-    assert len(results) == 2  # what was put back was not run again
+    assert (
+        len(results_in(classroom.course / "grading" / ASSIGNMENT)) == 2
+    )  # what was put back was not run again
 
 
 def test_after_the_deadline_or_by_hand_nothing_is_graded_before(classroom):
@@ -189,6 +196,61 @@ def test_a_score_given_by_hand_reaches_the_student(classroom):
     page = told(*classroom.feedback("ben"))
     assert "9.5 of 10 points" in page and "which axis sums to one?" in page
     assert not daemon.step()
+
+
+def report_on(classroom):
+    """The rows of the class's table, by student, and the text of its page."""
+    place = classroom.course / "grading" / ASSIGNMENT
+    with (place / "class.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    return rows, told((place / "class.html").read_text(encoding="utf-8"))
+
+
+def test_the_class_has_its_reports_and_who_is_missing_is_in_them(classroom, monkeypatch):
+    monkeypatch.setattr(module, "REPORT_EVERY", 0.0)
+    names = "id,first_name\nada,Ada\nben,Ben\neve,Eve\n"
+    (classroom.course / "students.csv").write_text(names, encoding="utf-8")
+    daemon = watching(classroom)
+    until_nothing_is_left(daemon)
+    with gradebook(classroom) as book:
+        assert {one.id: one.first_name for one in book.students}["eve"] == "Eve"
+    classroom.submit("ada", submission(RIGHT))
+    until_nothing_is_left(daemon)
+    classroom.settings('[every]\nwhen = "by hand"\n')
+    classroom.submit("ben", submission(WRONG))
+    daemon = watching(classroom)
+    until_nothing_is_left(daemon)
+    with gradebook(classroom) as book:
+        grade = book.find_grade("check_attention_weights", ASSIGNMENT, ASSIGNMENT, "ada")
+        grade.manual_score = 1.0
+        book.db.commit()
+    until_nothing_is_left(daemon)
+    rows, page = report_on(classroom)
+    assert [(row["name"], row["points"]) for row in rows.values()] == [("Ada", "8.0"), ("Eve", "")]
+    assert "1 submission graded" in page and "1 on the list has handed in nothing" in page
+
+
+def test_a_report_that_a_killed_service_did_not_write_is_written_by_the_next(
+    classroom, monkeypatch
+):
+    classroom.submit("ada", submission(RIGHT))
+    with monkeypatch.context() as killed:
+        killed.setattr(GradingService, "_report", lambda _self: False)
+        until_nothing_is_left(watching(classroom))
+    assert not (classroom.course / "grading" / ASSIGNMENT / "class.csv").exists()
+    until_nothing_is_left(watching(classroom))
+    rows, _ = report_on(classroom)
+    assert rows["ada"]["points"] == "10.0"
+    assert not watching(classroom).step(), "there is nothing new to report"
+
+
+def test_a_list_that_cannot_be_read_holds_nobody_up(classroom):
+    (classroom.course / "students.csv").write_text("name\nAda\n", encoding="utf-8")
+    said = []
+    classroom.submit("ada", submission(RIGHT))
+    until_nothing_is_left(GradingService(classroom.course, ISOLATION, said.append))
+    assert score_of(classroom, "ada") == 10
+    assert any("names a column id" in line for line in said)
 
 
 def test_more_than_so_many_in_an_hour_wait(classroom):
@@ -303,7 +365,7 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_path):
     for graded in (0, 2, 5):
         service = start(classroom.course)
         deadline = time.monotonic() + 120
-        while len(list(results.glob("*.json"))) <= graded and time.monotonic() < deadline:
+        while len(results_in(results)) <= graded and time.monotonic() < deadline:
             assert service.poll() is None, service.stdout.read()
             time.sleep(0.02)
         os.killpg(service.pid, signal.SIGKILL)
@@ -315,7 +377,7 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_path):
     did = Counter((event.what, event.name) for event in events(classroom))
     assert {name for what, name in did if what == "graded"} == set(names)
     assert all(did["graded", name] == did["in", name] == 1 for name in names)
-    assert len(list(results.glob("*.json"))) == len(names)  # each was run to its end once
+    assert len(results_in(results)) == len(names)  # each was run to its end once
     scores = [score_of(classroom, f"student{number}") for number in range(7)]
     assert scores == [10] * 7 and score_of(classroom, "wrong") == 9
     assert all("10 of 10" in told(*classroom.feedback(f"student{number}")) for number in range(7))

@@ -1,0 +1,116 @@
+"""The list of the class reaches the gradebook, and the reports say who of it has handed in nothing."""
+
+import csv
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.batch.class_report import as_page, as_text, table_rows, write_report
+from autograder.batch.grades_table import grades
+from autograder.batch.roster import FILE, Enrolled, enrol, roster_of
+from autograder.batch.student_result import StudentResult
+from autograder.errors import CourseError
+from tests.sample_class import ASSIGNMENT, new_course
+
+ADA = Enrolled("Ada", "Lovelace", "ada@x.org")
+TEXT = "id,first_name,last_name,email\nada,Ada,Lovelace,ada@x.org\n\n ben ,,,\n"
+ROWS = [StudentResult("ada", 2, 3, {"double": 2.0}, {"double": 3.0})]
+
+
+@pytest.fixture
+def course(tmp_path):
+    new_course(tmp_path)
+    (tmp_path / FILE).write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+def in_gradebook(course):
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        return {one.id: (one.first_name, one.last_name, one.email) for one in gradebook.students}
+
+
+@pytest.mark.parametrize("text", [TEXT, "\ufeff" + TEXT.replace(",", ";")], ids=["commas", "excel"])
+def test_the_list_has_nbgraders_columns(course, text):
+    (course / FILE).write_text(text, encoding="utf-8")
+    assert roster_of(course) == {"ada": ADA, "ben": Enrolled()}
+    assert ADA.name == "Ada Lovelace" and Enrolled(last_name="Ada").name == "Ada"
+
+
+def test_without_a_list_nobody_is_missing(course):
+    (course / FILE).unlink()
+    assert roster_of(course) == {}
+    enrol(course, {})
+    assert not (course / "gradebook.db").exists()
+    assert "name" not in next(table_rows(ROWS, "full"))
+    assert "handed in nothing" not in as_text(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "expected a first line that names a column id, found ''"),
+        (b"name,email\nAda,\n", "found 'name,email'"),
+        (b"id\n\xff\n", "Save it as CSV in UTF-8"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_said(course, content, says):
+    (course / FILE).write_bytes(content)
+    with pytest.raises(CourseError) as stopped:
+        roster_of(course)
+    assert says in str(stopped.value) and FILE in str(stopped.value)
+
+
+def test_the_gradebook_learns_names_and_forgets_none(course):
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        gradebook.add_student("ada", email="old@x.org")
+        gradebook.add_student("ben", first_name="Ben")
+        gradebook.add_student("eve", first_name="Eve")
+    for _ in range(2):
+        enrol(course, roster_of(course))
+    assert in_gradebook(course) == {
+        "ada": ("Ada", "Lovelace", "ada@x.org"),
+        "ben": ("Ben", None, None),
+        "eve": ("Eve", None, None),
+    }
+
+
+def test_who_has_handed_in_nothing_is_named_in_the_tables_and_counted_on_the_page(course):
+    roster = {"cem": Enrolled("=Cem"), "ada": ADA, "ben": Enrolled()}
+    assert as_text(ROWS, roster).endswith("\n\nhanded in nothing, 2 of 3: =Cem (cem), ben")
+    head, *lines = table_rows(ROWS, "full", roster=roster)
+    columns = [head.index(name) for name in ("student", "name", "points", "of", "reasons")]
+    assert [[line[place] for place in columns] for line in lines] == [
+        ["ada", "Ada Lovelace", 2, 3, ""],
+        ["cem", "'=Cem", "", 3, "handed in nothing"],
+        ["ben", "", "", 3, "handed in nothing"],
+    ]
+    assert {len(line) for line in lines} == {len(head)}
+    page = as_page(ASSIGNMENT, "Assignment 2", ROWS, "full", missing=2)
+    assert "2 on the list have handed in nothing" in page and "cem" not in page
+
+
+def test_whoever_waits_to_be_graded_is_not_missing(course):
+    (course / "grading" / ASSIGNMENT).mkdir(parents=True)
+    enrol(course, roster_of(course))
+    for ungraded, missing in (((), ["ben"]), (("ben", "ada"), [])):
+        page, table = write_report(course, ASSIGNMENT, ROWS, "full", ungraded)
+        with table.open(encoding="utf-8-sig", newline="") as file:
+            lines = list(csv.DictReader(file))
+        assert [line["student"] for line in lines if not line["points"]] == missing
+        assert lines[0]["name"] == "Ada Lovelace"
+        assert ("1 on the list has handed in nothing" in page.read_text("utf-8")) == bool(missing)
+
+
+def test_a_list_that_cannot_be_read_stops_grading_before_it_begins(course, capsys):
+    (course / FILE).write_text("name\n", encoding="utf-8")
+    assert main(["grade", ASSIGNMENT, "--course", str(course)]) == 2
+    assert "expected a first line that names a column id" in capsys.readouterr().err
+
+
+def test_the_export_lists_everybody_by_name(course):
+    enrol(course, roster_of(course))
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        gradebook.add_assignment(ASSIGNMENT)
+        _, *rows = grades(gradebook)
+    assert [(row[3], row[4], row[7]) for row in rows] == [("ben", None, 0.0), ("ada", "Lovelace", 0.0)]  # fmt: skip
