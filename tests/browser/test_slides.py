@@ -30,7 +30,7 @@ FAULTS = """const [smallest, done] = arguments;
         const frame = slide.querySelector('iframe');
         const wrong = {
             'is outside its slide': !frame && over(body),
-            'has a headline of three lines': slide.matches('.shown, .code, .view') && head.offsetHeight > 90,
+            'has a headline of three lines': slide.matches('.shown, .code, .view') && head.offsetHeight > 100,
             'reaches its foot': body.getBoundingClientRect().bottom > foot.top,
             'leaves the screen': room.width !== 1280 || room.height !== 720,
             'has small letters': parseFloat(getComputedStyle(body.querySelector('.run') ?? body).fontSize) < 17,
