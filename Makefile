@@ -4,7 +4,7 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout
-.PHONY: accuracy lock site new-assignment new-lecture
+.PHONY: accuracy lock site slides new-assignment new-lecture
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,8 +38,8 @@ test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 an
 lint: setup  ## ruff, mypy and the grader's import rules on all Python; Prettier and ESLint on what browsers run
 	@ruff check . && ruff format --check . && mypy && lint-imports && python -m tools.web_style
 
-build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
-	@$(BIN)/python sources/build.py $(ONLY)
+build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one, EXECUTE=no where lectures changed in text alone)
+	@$(BIN)/python sources/build.py $(if $(filter no,$(EXECUTE)),--keep-outputs) $(ONLY)
 
 new-assignment: setup  ## lay out an assignment that is small and complete: make new-assignment NAME=a14_title
 	@$(if $(NAME),,$(error say its name: make new-assignment NAME=a14_title))
@@ -73,6 +73,9 @@ handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no
 
 site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
 	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)"
+
+slides: setup  ## a deck a lecture, in build/slides/ (ONLY=02_basic_self_attention for one, PDF=yes to print them)
+	@$(BIN)/python -m tools.slides $(ONLY) $(if $(filter yes,$(PDF)),--pdf)
 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)
