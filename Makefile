@@ -67,11 +67,11 @@ feedback-zip: setup  ## grade, and put all feedback pages, one a student, into o
 	@$(if $(ASSIGNMENT),,$(error say which assignment: make feedback-zip ASSIGNMENT=a2_self_attention))
 	@$(BIN)/python -m autograder grade $(ASSIGNMENT) --feedback-zip $(GRADE_FLAGS) || [ $$? -eq 1 ]
 
-handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/
-	@$(BIN)/python tools/handout.py $(if $(filter no,$(SELF_CHECK)),--without-self-check)
+handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/ (ONLY="1-8" for a part)
+	@$(BIN)/python -m tools.handout $(if $(filter no,$(SELF_CHECK)),--without-self-check) --only="$(ONLY)"
 
-site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
-	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)"
+site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons, ONLY="1-8" for a part)
+	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)" --only="$(ONLY)"
 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)

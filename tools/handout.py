@@ -1,8 +1,9 @@
 """Make the students' copy of the course: a folder, and the same as a zip archive.
 
-    python tools/handout.py                        with self-check
-    python tools/handout.py --without-self-check   without the grader
-    python tools/handout.py --to FOLDER            elsewhere than in build/
+    python -m tools.handout                        with self-check
+    python -m tools.handout --without-self-check   without the grader
+    python -m tools.handout --only "1-8"           a part of the course, see tools/part.py
+    python -m tools.handout --to FOLDER            elsewhere than in build/
 
 Both have the lectures, the assignments as they are released, and what `make lab` needs; neither has
 solutions, sources or tests. With self-check, students can decide their own notebook by
@@ -23,6 +24,7 @@ import nbformat
 
 from autograder.batch.course import open_course
 from autograder.batch.release_text import without_self_check
+from tools.part import WHOLE, Part, PartError, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"
@@ -89,26 +91,31 @@ lab: setup
 """
 
 
-def make_handout(target: Path, self_check: bool) -> None:
+def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
     """Copy what students get into a folder that is not there yet.
 
     Args:
         target: the folder.
         self_check: with the grader.
+        part: of the course.
     """
     for name in (*FOLDERS, *(GRADER if self_check else ())):
-        answers = ANSWERS if name == "assignments" else ()
+        answers = (*ANSWERS, *part.without) if name == "assignments" else ()
         ignore = shutil.ignore_patterns(*LEFT_OUT, *answers)
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
     for name in (*FILES, *(ON_GRADING if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target / name)
     (target / "environment.yml").write_text(for_conda(), encoding="utf-8")
-    (target / "README.md").write_text(START + tables(), encoding="utf-8")
+    (target / "README.md").write_text(
+        START + (part.tables if part.left_out else tables()), encoding="utf-8"
+    )
     (target / "Makefile").write_text(MAKEFILE, encoding="utf-8")
     (target / "nbgrader_config.py").write_text(config_of_students(self_check), encoding="utf-8")
     if not self_check:
         leave_out_the_grader(target)
+    if part.left_out:
+        part.cut(target)
 
 
 def config_of_students(self_check: bool) -> str:
@@ -155,15 +162,23 @@ def for_conda() -> str:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python tools/handout.py", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="python -m tools.handout", allow_abbrev=False)
     parser.add_argument("--without-self-check", action="store_true")
+    parser.add_argument("--only", default="", help='a part of the course, as "1-8"')
     parser.add_argument("--to", type=Path, default=ROOT / "build" / "handout")
     options = parser.parse_args(arguments)
+    try:
+        part = part_of(options.only)
+    except PartError as error:
+        sys.exit(f"no hand-out: {error}")
     folder = options.to / NAME
     shutil.rmtree(folder, ignore_errors=True)
-    make_handout(folder, self_check=not options.without_self_check)
+    make_handout(folder, not options.without_self_check, part)
     archive = shutil.make_archive(str(folder), "zip", options.to, NAME)
     kind = "without" if options.without_self_check else "with"
+    if part.left_out:
+        counts = f"{len(part.lectures)} lectures, {len(part.exercises)} assignments"
+        print(f"A part of the course: {counts}")
     print(f"The students' copy, {kind} self-check: {folder}\nThe same to upload: {archive}")
 
 
