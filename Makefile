@@ -3,7 +3,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout
+.PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout solutions-handout
 .PHONY: accuracy lock site new-assignment new-lecture
 
 help:  ## list the jobs
@@ -69,6 +69,10 @@ feedback-zip: setup  ## grade, and put all feedback pages, one a student, into o
 
 handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/ (ONLY="1-8" for a part)
 	@$(BIN)/python -m tools.handout $(if $(filter no,$(SELF_CHECK)),--without-self-check) --only="$(ONLY)"
+
+solutions-handout: setup  ## after the deadline: answers with their reasons, as a notebook and a page, in build/solutions/
+	@$(if $(ASSIGNMENT),,$(error say which assignment: make solutions-handout ASSIGNMENT=a2_self_attention))
+	@$(BIN)/python -m autograder solution $(ASSIGNMENT)
 
 site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons, ONLY="1-8" for a part)
 	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)" --only="$(ONLY)"

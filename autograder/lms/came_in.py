@@ -77,7 +77,8 @@ class TimesOfTable:
         count = sum(when is not None for when in self.found.values()) - len(self.by_mark)
         if count:
             summary.lines.append(
-                f"{count} with the time at which it came in, read in {zone_in_words(self.zone)}; it counts when you grade"
+                f"{count} with the time at which it came in, read in {zone_in_words(self.zone)}; it counts "
+                "when you grade"
             )
         summary.tell(
             "late by a mark that does not say by how much, so that one minute counts (lms came-in says "
