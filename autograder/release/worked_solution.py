@@ -22,7 +22,7 @@ from autograder.batch.release_text import title_in, without_self_check
 from autograder.checks.check import Assignment, Part
 from autograder.checks.mistakes import Mistake
 from autograder.grade.feedback_page import code_as_html, text_as_html
-from autograder.grade.report import CHECK, grade_id_of
+from autograder.grade.report import CHECK, TEST, grade_id_of
 from autograder.pages import render
 from autograder.release.handed_out import BEGIN, BEGIN_SOLUTION, END, END_SOLUTION
 from autograder.release.source import KERNEL
@@ -40,6 +40,7 @@ BROKEN_FORMULA = re.compile(
 )
 ANCHOR = "<b>¶</b>"  # what nbconvert puts behind a heading, once it is no link
 DISPLAYED = re.compile(r'<math display="block">.*?</math>', re.DOTALL)
+TESTED = "<details><summary>The test below it</summary>{}</details>"
 MOST_MISTAKES = 2  # of each step; authors put the usual ones first
 
 
@@ -62,17 +63,15 @@ def worked_solution(source: NotebookNode, assignment: Assignment) -> NotebookNod
             left_out = bool(ON_HANDING_IN.search(cell.source))
         if left_out and cell.cell_type == "markdown":
             continue
-        if name.startswith(CHECK):
-            if part := parts.get(name.removeprefix(CHECK)):
-                made.cells.append(new_markdown_cell(reasons(part), id=f"why-{part.name}"))
-            continue
-        if "signoff" in cell.source:
+        if name.startswith(CHECK) or "signoff" in cell.source:
             continue
         cell.metadata = NotebookNode()
         cell.source = without_tags(cell.source)
         if cell.cell_type == "markdown":
             cell.source = without_self_check(cell.source)
         made.cells.append(cell)
+        if part := parts.get(name):
+            made.cells.append(new_markdown_cell(reasons(part), id=f"why-{name}"))
     first = made.cells[0]
     first.source = TITLE.sub(r"# \1 (a solution)", first.source, count=1)
     return made
@@ -125,7 +124,8 @@ def as_page(notebook: NotebookNode, folder: Path) -> str:
     cells = []
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":
-            cells.append(Markup(code_as_html(cell.source)))
+            code = code_as_html(cell.source)
+            cells.append(Markup(TESTED.format(code) if cell.id.startswith(TEST) else code))
         else:
             text = TITLE.sub("", cell.source, count=1) if number == 0 else cell.source
             whole = BROKEN_FORMULA.sub(lambda found: " ".join(found[0].split()), text)
