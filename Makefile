@@ -4,7 +4,7 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout solutions-handout
-.PHONY: accuracy lock site new-assignment new-lecture
+.PHONY: accuracy lock pdf site new-assignment new-lecture
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ solutions-handout: setup  ## after the deadline: answers with their reasons, as 
 
 site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons, ONLY="1-8" for a part)
 	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)" --only="$(ONLY)"
+
+pdf: setup  ## the lectures on paper, in build/pdf/ (needs Chromium; ONLY=2 or ONLY="1-8" for a part)
+	@$(BIN)/python -m tools.pdf --only="$(ONLY)"
 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)
