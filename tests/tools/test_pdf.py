@@ -25,7 +25,7 @@ def test_a_program_that_prints_nothing_is_named(monkeypatch, tmp_path):
     program.write_text("#!/bin/sh\necho out of order >&2\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    with pytest.raises(pdf.PrintError, match="did not print .*page.html: out of order"):
+    with pytest.raises(pdf.PrintError, match=r"did not print .*page\.html: out of order"):
         pdf.print_page(tmp_path / "page.html", tmp_path / "page.pdf")
 
 
