@@ -24,10 +24,13 @@ import nbformat
 
 from autograder.batch.course import open_course
 from autograder.batch.release_text import without_self_check
+from tools import readme
 from tools.part import WHOLE, Part, PartError, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"
+HANDING_IN = "handing_in.md"
+NOWHERE_SAID = "Your instructor says where, and until when."
 FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "tools/jupyter")
 FILES = (
     "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md",
@@ -47,6 +50,12 @@ START = """\
 A course in Jupyter notebooks, Python and PyTorch: from attention in recurrent networks to a full
 transformer that you train yourself.
 
+## Whom it is for
+
+{whom}
+
+## Begin
+
 You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets up what it needs in
 `.venv` (a few minutes the first time), and opens JupyterLab on the course map. With conda,
 `environment.yml` gives the same packages; `python tools/lab.py` then opens the course.
@@ -54,6 +63,17 @@ You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets 
 [For students](docs/students.md) leads you through the first hour, and says what to do when something does
 not go as it should. Words stand in the [glossary](docs/glossary.md), letters in
 [notation and colours](docs/notation.md).
+
+## A plan
+
+The [course map](course_map.md#A-plan-for-a-term) says which lecture and which assignment belong to which
+week, and how many hours they take, for one lecture a week and for two.
+
+## Where to hand in
+
+{where}
+
+## Lectures and assignments
 
 """
 # Of an instructor's own settings, such as penalties and databases, students get the course's name alone.
@@ -107,15 +127,21 @@ def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target / name)
     (target / "environment.yml").write_text(for_conda(), encoding="utf-8")
-    (target / "README.md").write_text(
-        START + (part.tables if part.left_out else tables()), encoding="utf-8"
-    )
+    (target / "README.md").write_text(readme_of_students(part), encoding="utf-8")
     (target / "Makefile").write_text(MAKEFILE, encoding="utf-8")
     (target / "nbgrader_config.py").write_text(config_of_students(self_check), encoding="utf-8")
     if not self_check:
         leave_out_the_grader(target)
     if part.left_out:
         part.cut(target)
+
+
+def readme_of_students(part: Part) -> str:
+    """What students read first; where to hand in says the teacher, in `HANDING_IN`."""
+    own = ROOT / HANDING_IN
+    where = own.read_text(encoding="utf-8").strip() if own.exists() else NOWHERE_SAID
+    tables = part.tables if part.left_out else readme.tables()
+    return START.format(whom=readme.whom_it_is_for().strip(), where=where) + tables
 
 
 def config_of_students(self_check: bool) -> str:
@@ -126,15 +152,6 @@ def config_of_students(self_check: bool) -> str:
         course=open_course(ROOT).coursedir.course_id,
         grader=USE_GRADER if self_check else "",
     )
-
-
-def tables() -> str:
-    """The tables of README.md: lectures and assignments."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"^\| lecture .*?(?=<!-- end of tables)", readme, re.MULTILINE | re.DOTALL)
-    if not found:
-        raise SystemExit("README.md has no tables")
-    return found[0]
 
 
 def leave_out_the_grader(target: Path) -> None:

@@ -39,7 +39,7 @@ import lecture_kit
 from autograder.order import by_number
 from lecture_kit import live
 from lecture_kit.live.page import STORED_FRAME
-from tools import deck, website_preview
+from tools import deck, readme, website_preview
 from tools.part import WHOLE, Part, PartError, each_link, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -166,6 +166,7 @@ def gather(source: Path, repository: str, part: Part = WHOLE) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)
     home = with_pages((SITE / "index.md").read_text("utf-8"), source)
+    home = home.replace("<!-- taken from README.md -->", readme.whom_it_is_for())
     if part.lectures:
         first = part.lectures[0].name
         begin = rf'lectures/{first}.html">Begin with lecture {int(first.partition("_")[0])}'

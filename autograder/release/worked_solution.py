@@ -29,6 +29,8 @@ from autograder.release.source import KERNEL
 
 HANDED_OUT = re.compile(rf"^ *{BEGIN}$.*?^ *{END}$\n?", re.MULTILINE | re.DOTALL)
 TAG = re.compile(rf"^ *(?:{BEGIN_SOLUTION}|{END_SOLUTION})$\n?", re.MULTILINE)
+# how an author tells graders apart what a written answer must say
+FOR_GRADERS = re.compile(r"^\*\*For the grader\.\*\*.*", re.MULTILINE | re.DOTALL)
 # sections on how to answer and to hand in, which a reader of answers does not need
 ON_HANDING_IN = re.compile(r"^## (?:How it works|Before you hand in)$", re.MULTILINE)
 SECTION = re.compile(r"^##? ", re.MULTILINE)
@@ -68,7 +70,7 @@ def worked_solution(source: NotebookNode, assignment: Assignment) -> NotebookNod
         cell.metadata = NotebookNode()
         cell.source = without_tags(cell.source)
         if cell.cell_type == "markdown":
-            cell.source = without_self_check(cell.source)
+            cell.source = without_self_check(FOR_GRADERS.sub("", cell.source)).rstrip()
         made.cells.append(cell)
         if part := parts.get(name):
             made.cells.append(new_markdown_cell(reasons(part), id=f"why-{name}"))

@@ -287,6 +287,8 @@ def test_the_next_term_has_what_is_taught_and_nobody_of_the_last(archived, capsy
         "docs/unlinked.md",
         "submitted/ada/notes.md",
         "../secret.md",
+        "grader/README.md",
+        "grader/__init__.py",
     ):
         (course / name).parent.mkdir(parents=True, exist_ok=True)
         (course / name).write_text("[more](more.md#A-heading) and [back](../README.md)")
