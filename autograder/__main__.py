@@ -9,6 +9,7 @@ python -m autograder archive FILE
 python -m autograder restore FILE FOLDER
 python -m autograder next-term FOLDER
 python -m autograder term [--so-far]
+python -m autograder solution ASSIGNMENT [--to FOLDER]
 python -m autograder lms scores|unpack|came-in|feedback ASSIGNMENT ... [--course FOLDER]
 python -m autograder export PLATFORM ASSIGNMENT [--course FOLDER] [--to FOLDER]
 python -m autograder watch [--course FOLDER] [--status]

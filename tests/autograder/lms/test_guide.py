@@ -83,7 +83,7 @@ def test_a_command_of_the_guide_does_what_it_says(course, number, monkeypatch, c
         assert f"scores_{words[3]}" in said and "to change" in said
         assert (course / "grading" / ASSIGNMENT / f"scores_{words[3]}").is_file()
     elif words[1] == "came-in":
-        assert "2 with the time at which it came in, read in the time zone Europe/Berlin" in said
+        assert "2 with the time at which it came in, read in the time zone UTC" in said
     elif words[1] == "unpack":
         assert len(list(course.glob(f"submitted/*/{ASSIGNMENT}/{NOTEBOOK}"))) == 2
     else:
