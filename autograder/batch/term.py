@@ -149,25 +149,39 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
 
 
 def _standings(gradebook: Any) -> dict[str, Standing]:
-    """Everybody of a gradebook with the points that count, in one question for a whole term."""
-    from nbgrader.api import Assignment, SubmittedAssignment
-    from sqlalchemy import select
+    """Everybody of a gradebook with the points that count, in few questions for a whole term."""
+    from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
+    from sqlalchemy import Integer, cast, func, select
 
     known = {
         one.id: Standing(one.id, one.last_name or "", one.first_name or "", one.email or "")
         for one in gradebook.students
     }
-    question = select(
-        SubmittedAssignment.student_id,
-        Assignment.name,
-        SubmittedAssignment.score,
-        SubmittedAssignment.late_submission_penalty,
-        SubmittedAssignment.needs_manual_grade,
-    ).join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
-    for student, assignment, score, penalty, waits in gradebook.db.execute(question):
-        known[student].points[assignment] = max(0.0, score - penalty)
+    # nbgrader's own sums ask again for each submission, which takes a minute in a large class
+    whose = SubmittedNotebook.assignment_id == SubmittedAssignment.id
+    submission = (SubmittedAssignment.student_id, SubmittedAssignment.assignment_id)
+    penalties = {
+        (student, assignment): penalty or 0.0
+        for student, assignment, penalty in gradebook.db.execute(
+            select(*submission, func.sum(SubmittedNotebook.late_submission_penalty))
+            .outerjoin(SubmittedNotebook, whose)
+            .group_by(*submission)
+        )
+    }
+    scores = (
+        select(
+            *submission, func.sum(Grade.score), func.max(cast(Grade.needs_manual_grade, Integer))
+        )
+        .outerjoin(SubmittedNotebook, whose)
+        .outerjoin(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .group_by(*submission)
+    )
+    names = dict(gradebook.db.execute(select(Assignment.id, Assignment.name)).all())
+    for student, assignment, score, waits in gradebook.db.execute(scores):
+        points = max(0.0, (score or 0.0) - penalties[student, assignment])
+        known[student].points[names[assignment]] = points
         if waits:
-            known[student].waiting.append(assignment)
+            known[student].waiting.append(names[assignment])
     return known
 
 
