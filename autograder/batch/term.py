@@ -140,7 +140,7 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
         )
     of = {name: most for name, most in worth.items() if name in counted & graded}
     _find_ungraded(course / coursedir.submitted_directory, of, standings)
-    excused = _excused(course / EXCUSED, standings)
+    excused = _excused(course / EXCUSED, standings, taught | worth.keys())
     everybody = sorted(
         standings.values(), key=lambda one: (one.last_name, one.first_name, one.student)
     )
@@ -195,20 +195,23 @@ def _find_ungraded(submitted: Path, of: Collection[str], standings: dict[str, St
                 standing.ungraded.append(assignment)
 
 
-def _excused(path: Path, standings: Collection[str]) -> dict[str, set[str]]:
+def _excused(
+    path: Path, students: Collection[str], assignments: Collection[str]
+) -> dict[str, set[str]]:
     """What does not count for whom, by a table of the course.
 
     Raises:
-        CourseError: it names somebody unknown.
+        CourseError: it names a student or an assignment that there is not.
     """
     found: dict[str, set[str]] = {}
     for row in rows_in(path):
-        if len(row) < 2 or row[0].strip() not in standings:
+        student, assignment = (*map(str.strip, row[:2]), "", "")[:2]
+        if student not in students or assignment not in assignments:
             raise CourseError(
                 f"{path}: expected a student's id and an assignment's in each row, found "
                 f"“{printable(','.join(row))}”. The first row names the columns: student,assignment"
             )
-        found.setdefault(row[0].strip(), set()).add(row[1].strip())
+        found.setdefault(student, set()).add(assignment)
     return found
 
 
