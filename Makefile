@@ -4,7 +4,7 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout
-.PHONY: accuracy lock site slides new-assignment new-lecture
+.PHONY: solutions-handout accuracy lock pdf site slides new-assignment new-lecture
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -68,11 +68,18 @@ feedback-zip: setup  ## grade, and put all feedback pages, one a student, into o
 	@$(if $(ASSIGNMENT),,$(error say which assignment: make feedback-zip ASSIGNMENT=a2_self_attention))
 	@$(BIN)/python -m autograder grade $(ASSIGNMENT) --feedback-zip $(GRADE_FLAGS) || [ $$? -eq 1 ]
 
-handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/
-	@$(BIN)/python tools/handout.py $(if $(filter no,$(SELF_CHECK)),--without-self-check)
+handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/ (ONLY="1-8" for a part)
+	@$(BIN)/python -m tools.handout $(if $(filter no,$(SELF_CHECK)),--without-self-check) --only="$(ONLY)"
 
-site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
-	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)"
+solutions-handout: setup  ## after the deadline: answers with their reasons, as a notebook and a page, in build/solutions/
+	@$(if $(ASSIGNMENT),,$(error say which assignment: make solutions-handout ASSIGNMENT=a2_self_attention))
+	@$(BIN)/python -m autograder solution $(ASSIGNMENT)
+
+site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons, ONLY="1-8" for a part)
+	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)" --only="$(ONLY)"
+
+pdf: setup  ## the lectures on paper, in build/pdf/ (needs Chromium; ONLY=2 or ONLY="1-8" for a part)
+	@$(BIN)/python -m tools.pdf --only="$(ONLY)"
 
 slides: setup  ## a deck a lecture, in build/slides/ (ONLY=02_basic_self_attention for one, PDF=yes to print them)
 	@$(BIN)/python -m tools.slides $(ONLY) $(if $(filter yes,$(PDF)),--pdf)

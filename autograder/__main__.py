@@ -8,7 +8,9 @@ python -m autograder anonymous ASSIGNMENT FOLDER [--take-back]
 python -m autograder archive FILE
 python -m autograder restore FILE FOLDER
 python -m autograder next-term FOLDER
-python -m autograder lms scores|unpack|feedback ASSIGNMENT ... [--course FOLDER]
+python -m autograder term [--so-far]
+python -m autograder solution ASSIGNMENT [--to FOLDER]
+python -m autograder lms scores|unpack|came-in|feedback ASSIGNMENT ... [--course FOLDER]
 python -m autograder export PLATFORM ASSIGNMENT [--course FOLDER] [--to FOLDER]
 python -m autograder watch [--course FOLDER] [--status]
 """
@@ -20,7 +22,7 @@ import sys
 import traceback
 
 try:
-    from autograder.batch import anonymous, archive, extensions
+    from autograder.batch import anonymous, archive, extensions, term
     from autograder.batch import command as batch
     from autograder.grade import command as grade
     from autograder.lms import command as lms
@@ -44,6 +46,7 @@ COMMANDS = (
     archive.add_to,
     extensions.add_to,
     archive.add_next_term_to,
+    term.add_to,
     lms.add_to,
     platforms.add_to,
     service.add_to,

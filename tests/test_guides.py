@@ -25,7 +25,7 @@ GUIDES = [
 ]
 NEWCOMERS = [
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "classroom", "glossary", "grading", "instructors", "living_course", "lms", "own_course", "students")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "classroom", "glossary", "grading", "instructors", "living_course", "lms", "own_course", "students", "term", "tutors", "accessibility")),
 ]  # fmt: skip
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 # made by a class, a build or a reader, and not part of the repository
@@ -195,6 +195,15 @@ QUOTES = {
             "cannot be used",
         ),
         "autograder/batch/classroom.py": ("no folder matches",),
+    },
+    "tutors": {
+        "autograder/batch/student_result.py": (
+            "waits for a person:",
+            "graded by hand for an earlier version",
+            "all points, but its visible test stops",
+            "log.txt has the rest",
+        ),
+        "autograder/grade/submission.py": ("not a notebook", "expected a notebook named"),
     },
 }  # fmt: skip
 

@@ -1,8 +1,9 @@
 """Make the students' copy of the course: a folder, and the same as a zip archive.
 
-    python tools/handout.py                        with self-check
-    python tools/handout.py --without-self-check   without the grader
-    python tools/handout.py --to FOLDER            elsewhere than in build/
+    python -m tools.handout                        with self-check
+    python -m tools.handout --without-self-check   without the grader
+    python -m tools.handout --only "1-8"           a part of the course, see tools/part.py
+    python -m tools.handout --to FOLDER            elsewhere than in build/
 
 Both have the lectures, the assignments as they are released, and what `make lab` needs; neither has
 solutions, sources or tests. With self-check, students can decide their own notebook by
@@ -23,9 +24,13 @@ import nbformat
 
 from autograder.batch.course import open_course
 from autograder.batch.release_text import without_self_check
+from tools import readme
+from tools.part import WHOLE, Part, PartError, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"
+HANDING_IN = "handing_in.md"
+NOWHERE_SAID = "Your instructor says where, and until when."
 FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "tools/jupyter")
 FILES = (
     "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md",
@@ -47,6 +52,12 @@ START = """\
 A course in Jupyter notebooks, Python and PyTorch: from attention in recurrent networks to a full
 transformer that you train yourself.
 
+## Whom it is for
+
+{whom}
+
+## Begin
+
 You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets up what it needs in
 `.venv` (a few minutes the first time), and opens JupyterLab on the course map. With conda,
 `environment.yml` gives the same packages; `python tools/lab.py` then opens the course.
@@ -54,6 +65,17 @@ You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets 
 [For students](docs/students.md) leads you through the first hour, and says what to do when something does
 not go as it should. Words stand in the [glossary](docs/glossary.md), letters in
 [notation and colours](docs/notation.md).
+
+## A plan
+
+The [course map](course_map.md#A-plan-for-a-term) says which lecture and which assignment belong to which
+week, and how many hours they take, for one lecture a week and for two.
+
+## Where to hand in
+
+{where}
+
+## Lectures and assignments
 
 """
 # Of an instructor's own settings, such as penalties and databases, students get the course's name alone.
@@ -91,27 +113,38 @@ lab: setup
 """
 
 
-def make_handout(target: Path, self_check: bool) -> None:
+def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
     """Copy what students get into a folder that is not there yet.
 
     Args:
         target: the folder.
         self_check: with the grader.
+        part: of the course.
     """
     for name in (*FOLDERS, *(GRADER if self_check else ())):
-        answers = ANSWERS if name == "assignments" else ()
+        answers = (*ANSWERS, *part.without) if name == "assignments" else ()
         ignore = shutil.ignore_patterns(*LEFT_OUT, *answers)
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
     for name in (*FILES, *(ON_GRADING if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target / name)
     (target / "environment.yml").write_text(for_conda(), encoding="utf-8")
-    (target / "README.md").write_text(START + tables(), encoding="utf-8")
+    (target / "README.md").write_text(readme_of_students(part), encoding="utf-8")
     (target / "Makefile").write_text(MAKEFILE, encoding="utf-8")
     (target / "nbgrader_config.py").write_text(config_of_students(self_check), encoding="utf-8")
     if not self_check:
         leave_out_the_grader(target)
     unlink_what_is_left_out(target)
+    if part.left_out:
+        part.cut(target)
+
+
+def readme_of_students(part: Part) -> str:
+    """What students read first; where to hand in says the teacher, in `HANDING_IN`."""
+    own = ROOT / HANDING_IN
+    where = own.read_text(encoding="utf-8").strip() if own.exists() else NOWHERE_SAID
+    tables = part.tables if part.left_out else readme.tables()
+    return START.format(whom=readme.whom_it_is_for().strip(), where=where) + tables
 
 
 def config_of_students(self_check: bool) -> str:
@@ -122,15 +155,6 @@ def config_of_students(self_check: bool) -> str:
         course=open_course(ROOT).coursedir.course_id,
         grader=USE_GRADER if self_check else "",
     )
-
-
-def tables() -> str:
-    """The tables of README.md: lectures and assignments."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"^\| lecture .*?(?=<!-- end of tables)", readme, re.MULTILINE | re.DOTALL)
-    if not found:
-        raise SystemExit("README.md has no tables")
-    return found[0]
 
 
 def leave_out_the_grader(target: Path) -> None:
@@ -175,15 +199,23 @@ def for_conda() -> str:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python tools/handout.py", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="python -m tools.handout", allow_abbrev=False)
     parser.add_argument("--without-self-check", action="store_true")
+    parser.add_argument("--only", default="", help='a part of the course, as "1-8"')
     parser.add_argument("--to", type=Path, default=ROOT / "build" / "handout")
     options = parser.parse_args(arguments)
+    try:
+        part = part_of(options.only)
+    except PartError as error:
+        sys.exit(f"no hand-out: {error}")
     folder = options.to / NAME
     shutil.rmtree(folder, ignore_errors=True)
-    make_handout(folder, self_check=not options.without_self_check)
+    make_handout(folder, not options.without_self_check, part)
     archive = shutil.make_archive(str(folder), "zip", options.to, NAME)
     kind = "without" if options.without_self_check else "with"
+    if part.left_out:
+        counts = f"{len(part.lectures)} lectures, {len(part.exercises)} assignments"
+        print(f"A part of the course: {counts}")
     print(f"The students' copy, {kind} self-check: {folder}\nThe same to upload: {archive}")
 
 

@@ -2,6 +2,7 @@
 
     python -m tools.website                             into build/site/
     python -m tools.website --to FOLDER                 elsewhere
+    python -m tools.website --only "1-8"                a part of the course, see tools/part.py
     python -m tools.website --repository ADDRESS        with buttons that lead to the course's host
     python -m tools.website --address ADDRESS           where the site will be, for pictures beside links to it
 
@@ -38,7 +39,8 @@ import lecture_kit
 from autograder.order import by_number
 from lecture_kit import live
 from lecture_kit.live.page import STORED_FRAME
-from tools import deck, website_preview
+from tools import deck, readme, website_preview
+from tools.part import WHOLE, Part, PartError, each_link, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs/site"
@@ -54,11 +56,9 @@ PICTURE = re.compile(
     r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)"[^>]*></picture>'
 )
 PATTERN = re.compile(r"^\w+(?:/\*)+$", re.MULTILINE)
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
-FENCED = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.MULTILINE | re.DOTALL)
 SLIDE = re.compile(r"^<!-- slide: .*? -->$", re.MULTILINE)
 """The mark at which a slide begins, which readers need not get."""
-
+BEGIN = re.compile(r'lectures/\w+\.html">Begin with lecture \d+')
 SRCDOC = re.compile(r'srcdoc="[^"]*"')
 LARGE_FRAME = 200_000
 """Letters; a larger frame becomes a page of its own, which browsers fetch when it is near."""
@@ -74,8 +74,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--to", type=Path, default=ROOT / "build/site")
     parser.add_argument("--repository", default=os.environ.get("COURSE_REPOSITORY", ""))
     parser.add_argument("--address", default=os.environ.get("COURSE_ADDRESS", ""))
+    parser.add_argument("--only", default="", help='a part of the course, as "1-8"')
     chosen = parser.parse_args(arguments)
-    build(chosen.to, chosen.repository, chosen.address)
+    try:
+        part = part_of(chosen.only)
+    except PartError as error:
+        sys.exit(f"no website: {error}")
+    build(chosen.to, chosen.repository, chosen.address, part)
     pages = sorted(chosen.to.rglob("*.html"), key=lambda page: page.stat().st_size)
     size = sum(path.stat().st_size for path in chosen.to.rglob("*") if path.is_file())
     print(
@@ -84,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
 
 
-def build(to: Path, repository: str = "", address: str = "") -> None:
+def build(to: Path, repository: str = "", address: str = "", part: Part = WHOLE) -> None:
     """Write the site; an earlier one in the same place goes.
 
     Args:
@@ -93,12 +98,13 @@ def build(to: Path, repository: str = "", address: str = "") -> None:
             a page or open it in Binder or Colab; empty leaves them out.
         address: where the site will be. A link to a page is shown with a picture only by whoever is told
             the picture's full address. Empty takes GitHub's own place for the site of the repository.
+        part: of the course.
     """
     fetch_packages()
     source = to.with_name(f"{to.name}-source")
     for folder in (to, source):
         shutil.rmtree(folder, ignore_errors=True)
-    gather(source, repository)
+    gather(source, repository, part)
     environment = os.environ | {"PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}"}
     # warnings are errors, so that no link ends nowhere
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", SITE, "-q"]
@@ -140,16 +146,20 @@ def fetch_packages() -> None:
             )
 
 
-def gather(source: Path, repository: str) -> None:
+def gather(source: Path, repository: str, part: Part = WHOLE) -> None:
     """Everything that Sphinx reads, in one folder, laid out as the site will be."""
     for pattern in PAGES:
         for path in ROOT.glob(pattern):
-            place = source / path.relative_to(ROOT)
+            name = path.relative_to(ROOT).as_posix()
+            if name in part.left_out:
+                continue
+            place = source / name
             place.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix == ".ipynb":
-                prepare(path, place, source / "extra", repository)
+                prepare(path, place, source / "extra", repository, part)
             elif path.suffix == ".md":
-                text = within_site(path, path.read_text("utf-8"), repository)
+                text = part.without_links(path.read_text("utf-8"), name)
+                text = within_site(path, text, repository)
                 place.write_text(with_address(text, repository), "utf-8")
             else:
                 shutil.copy(path, place)
@@ -158,6 +168,11 @@ def gather(source: Path, repository: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)
     home = with_pages((SITE / "index.md").read_text("utf-8"), source)
+    home = home.replace("<!-- taken from README.md -->", readme.whom_it_is_for())
+    if part.lectures:
+        first = part.lectures[0].name
+        begin = rf'lectures/{first}.html">Begin with lecture {int(first.partition("_")[0])}'
+        home = BEGIN.sub(begin, home)
     (source / "index.md").write_text(with_address(home, repository), "utf-8")
     frames = source / "extra/_frames"
     frames.mkdir(parents=True, exist_ok=True)
@@ -216,17 +231,19 @@ def within_site(path: Path, text: str, repository: str) -> str:
             return found[0]
         return f"[{words}]({repository}/blob/main/{place}{anchor})" if repository else words
 
-    between = 0
-    pieces = []
-    for code in FENCED.finditer(text):  # which stays as it is
-        pieces += [LINK.sub(adjusted, text[between : code.start()]), code[0]]
-        between = code.end()
-    return "".join([*pieces, LINK.sub(adjusted, text[between:])])
+    return each_link(text, adjusted)
 
 
-def prepare(path: Path, place: Path, extra: Path, repository: str) -> None:
+def prepare(path: Path, place: Path, extra: Path, repository: str, part: Part) -> None:
     """Copy a notebook for Sphinx, with pictures as files, and as it is, for download."""
     notebook = nbformat.read(path, as_version=4)
+    download = extra / place.relative_to(extra.parent)
+    download.parent.mkdir(parents=True, exist_ok=True)
+    if part.left_out:
+        part.cut_notebook(notebook, path.relative_to(ROOT).as_posix())
+        nbformat.write(notebook, download)
+    else:
+        shutil.copy(path, download)
     notebook.cells = [for_reading(cell) for cell in notebook.cells]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -235,9 +252,6 @@ def prepare(path: Path, place: Path, extra: Path, repository: str) -> None:
             take_picture_out(output, place, extra)
             take_frame_out(output, place, extra)
     nbformat.write(notebook, place)
-    download = extra / place.relative_to(extra.parent)
-    download.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(path, download)
 
 
 def for_reading(cell: NotebookNode) -> NotebookNode:

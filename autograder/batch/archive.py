@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -23,11 +24,12 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -45,6 +47,8 @@ GRADEBOOK = "gradebook.db"
 # made again when they are needed, or in nobody's way
 LEFT_OUT_FOLDERS = {"__pycache__", ".ipynb_checkpoints", "aside"}
 LOCK = "lock"
+LINK = re.compile(r"\]\((?!\w+:)([^)\s#]+)")
+OF_CLASS = (".csv", ".zip", ".db")  # files that hold names
 
 
 class ArchivedFile(msgspec.Struct, frozen=True):
@@ -354,6 +358,8 @@ def _refuse_broken(gradebook: Path) -> None:
 def start_next_term(course: Path, folder: Path) -> list[str]:
     """Copy what is taught into a new folder. The checks get a new secret, and the gradebook is empty.
 
+    What texts link to comes along, such as guides, lectures and figures, so that links lead there as well.
+
     Args:
         course: the old folder.
         folder: the new one, which must not be there, or be empty.
@@ -371,12 +377,40 @@ def start_next_term(course: Path, folder: Path) -> list[str]:
     refuse_used(folder)
     if folder.resolve().is_relative_to(root):
         raise CourseError(f"{folder} lies in the old course: name a folder beside it")
-    for path in taught_in(coursedir):
+    of_class = [coursedir.submitted_directory, coursedir.autograded_directory]
+    of_class += [coursedir.feedback_directory, "grading"]
+    for path in with_linked(taught_in(coursedir), root, of_class):
         place = folder / path.relative_to(root)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, place)
     solutions = (folder / coursedir.source_directory).glob("*")
     return sorted((path.name for path in solutions if path.is_dir()), key=by_number)
+
+
+def with_linked(paths: Iterable[Path], root: Path, of_class: Collection[str]) -> Iterator[Path]:
+    """These files, and those of the same folder to which their texts link, and the texts of these.
+
+    Args:
+        paths: of files.
+        root: the folder.
+        of_class: folders in it that hold what students did, from which nothing comes along.
+    """
+    todo = [path.resolve() for path in paths]
+    known = set(todo)
+    while todo:
+        path = todo.pop()
+        yield path
+        if path.suffix not in (".md", ".ipynb"):
+            continue
+        for target in LINK.findall(path.read_text("utf-8", "replace")):
+            linked = (path.parent / unquote(target)).resolve()
+            if linked in known or not (linked.is_relative_to(root) and linked.is_file()):
+                continue
+            top = linked.relative_to(root).parts[0]
+            package = (root / top / "__init__.py").exists()  # a piece of one would hide the whole
+            if top not in of_class and linked.suffix not in OF_CLASS and not package:
+                known.add(linked)
+                todo.append(linked)
 
 
 def add_to(commands: Any) -> None:

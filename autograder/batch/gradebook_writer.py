@@ -25,6 +25,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
 
+from autograder.batch.came_in import Times
 from autograder.batch.entries import Entries, Entry, one_transaction
 from autograder.batch.extensions import Waiting
 from autograder.batch.run import Work
@@ -72,6 +73,7 @@ class GradebookWriter:
         gradebook.db().expire_on_commit = False
         self._entries = Entries(gradebook, assignment)
         self._extensions = Waiting(course, assignment)
+        self._times = Times(course, assignment)
         self.journal = kept / "journal.jsonl"
         self.recorded: dict[str, tuple[str, str]] = {}
         self._summaries: dict[str, Any] = {}  # of what is recorded, where a row needs no more
@@ -248,6 +250,7 @@ class GradebookWriter:
         when = time_in(work.came_in) if self.settings.collected_times else None
         if when:
             entry.submission.timestamp = when
+        self._times.hand_over(entry.submission)
         self._extensions.hand_over(entry.submission)
         if result and result.broken:
             key, fresh = "", True

@@ -7,6 +7,7 @@ import math
 import sys
 from pathlib import Path
 
+from autograder.batch.came_in import add_zone_to
 from autograder.errors import CourseError
 from autograder.files import write_whole
 from autograder.lms.summary import Summary
@@ -39,6 +40,13 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     unpack.add_argument("archive", type=Path, help="the archive (zip), as the platform gives it")
     unpack.add_argument("--students", type=Path, help=students)
     unpack.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    add_zone_to(unpack)
+
+    came_in = _job(jobs, "came-in", "take from a table when work came in")
+    came_in.add_argument("table", type=Path, help="with a row a student (CSV)")
+    came_in.add_argument("--column", default="", help="holds the times; “time” if it is left out")
+    came_in.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    add_zone_to(came_in)
 
     feedback = _job(jobs, "feedback", "pack feedback pages as the platform takes them")
     like = "the platform's archive of submissions, whose names are taken; or Moodle's worksheet"
@@ -66,7 +74,7 @@ def positive(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Exit status 0: done, for everybody; 1: done, and somebody is listed; 2: nothing was done."""
-    jobs = {"scores": _scores, "unpack": _unpack, "feedback": _feedback}
+    jobs = {"scores": _scores, "unpack": _unpack, "came-in": _came_in, "feedback": _feedback}
     try:
         summary = jobs[options.job](options)
     except (CourseError, OSError) as error:
@@ -99,11 +107,22 @@ def _scores(options: argparse.Namespace) -> Summary:
 def _unpack(options: argparse.Namespace) -> Summary:
     from autograder.lms.unpack import unpack
 
-    table, by, dry_run = options.students, options.by, options.dry_run
-    summary = unpack(options.course, options.assignment, options.archive, table, by, dry_run)
-    if dry_run:
+    table, by, zone = options.students, options.by, options.time_zone
+    summary = unpack(
+        options.course, options.assignment, options.archive, table, by, zone, options.dry_run
+    )
+    if options.dry_run:
         summary.lines.append("nothing was written")
     return summary
+
+
+def _came_in(options: argparse.Namespace) -> Summary:
+    from autograder.lms.came_in import take_times
+
+    by, column, zone = options.by, options.column, options.time_zone
+    return take_times(
+        options.course, options.assignment, options.table, by, column, zone, options.dry_run
+    )
 
 
 def _feedback(options: argparse.Namespace) -> Summary:

@@ -9,6 +9,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.batch.course import open_course
 from autograder.batch.run_lock import nothing_lost
+from autograder.batch.term import TERM, term_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
 
     Args:
         course: the course folder.
-        assignment: the assignment's id.
+        assignment: the assignment's id, or `TERM` for the final marks, which are percentages.
 
     Returns:
         None in place of the points where the gradebook does not know the assignment.
@@ -53,6 +54,12 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
             student.id: Known(student.id, student.email or "", student.lms_user_id or "")
             for student in gradebook.students
         }
+        if assignment == TERM:
+            for one in term_of(course).standings:
+                mark = None if one.mark.percent is None else float(one.mark.percent)
+                student = known.get(one.student, Known(one.student))
+                known[one.student] = replace(student, points=mark, waits=one.waits)
+            return 100.0, known
         try:
             entry = gradebook.find_assignment(assignment)
         except MissingEntry:

@@ -18,6 +18,7 @@ IDENTIFIER, FULL_NAME, GRADE = "Identifier", "Full name", "Grade"
 # these begin with a small or a large letter, depending on Moodle's version
 MAXIMUM, CHANGEABLE = "maximum grade", "grade can be changed"
 MARKED, STATUS = "last modified (grade)", "status"
+CAME_IN = "last modified (submission)"
 MOMENT = re.compile(r"\d{9,11}")  # seconds since 1970, in which Moodle says when it exported
 WITH_KIND = re.compile(r"(.*) \((?:Real|Feedback|Percentage|Letter)\)", re.DOTALL)
 PEOPLE: Mapping[str, str] = {"id": "ID number", "email": "Email address", "login": "Username"}
@@ -78,6 +79,10 @@ class MoodleWorksheet(GradebookCsv):
 
     def late(self, row: Row) -> bool:
         return bool(re.search(r"\blate\b", self._cell(row, STATUS)))
+
+    def came_in(self, row: Row) -> str:
+        text = self._cell(row, CAME_IN)
+        return "" if text in EMPTY else text
 
     def is_of(self, row: Row, called: str) -> bool:
         anonymous = row[self.heading.index(IDENTIFIER)].rstrip("0123456789 ")

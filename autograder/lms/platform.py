@@ -101,6 +101,14 @@ class GradebookCsv:
             return self.id_columns[by.casefold()]
         return self._named(by, "--by", dict(enumerate(self.heading)))
 
+    def column_named(self, wanted: str) -> int:
+        """The column that ``--column`` names, whatever stands in it.
+
+        Raises:
+            TableError: there is none.
+        """
+        return self._named(wanted, "--column", dict(enumerate(self.heading)))
+
     def score_column(self, wanted: str, also: Collection[str] = ()) -> int:
         """The column that takes the scores.
 
@@ -166,6 +174,10 @@ class GradebookCsv:
     def late(self, row: Row) -> bool:
         """Whether the table says that the work came in late."""
         return False
+
+    def came_in(self, row: Row) -> str:
+        """When the work came in, as the table has it; empty if it does not say."""
+        return ""
 
     def to_upload(
         self, column: int, id_column: int, scores: Mapping[Row, str], same: Collection[Row]

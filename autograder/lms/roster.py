@@ -188,6 +188,19 @@ class Roster:
         row = self.rows.get(file.number)
         return file.late or (self.sheet is not None and row is not None and self.sheet.late(row))
 
+    def came_in(self, file: SubmittedFile) -> str:
+        """When the platform's table says that this came in; empty if it does not say."""
+        row = self.rows.get(file.number)
+        return "" if self.sheet is None or row is None else self.sheet.came_in(row)
+
+
+def everybody_in(course: Path, assignment: str) -> dict[str, Known]:
+    """Students of the gradebook, and whoever has a folder."""
+    _, known = students_in(course, assignment)
+    for folder in (course / "submitted").glob("*"):
+        known.setdefault(folder.name, Known(folder.name))
+    return known
+
 
 def roster_of(
     course: Path, assignment: str, table: Path | None, by: str, platform: Platform
@@ -214,10 +227,7 @@ def roster_of(
     rows = sheet.numbers()
     if type(sheet) is GradebookCsv and "student" in sheet.heading:
         by = by or "student"  # a table that was made for this
-    _, known = students_in(course, assignment)
-    for folder in (course / "submitted").glob("*"):
-        known.setdefault(folder.name, Known(folder.name))
-    _, column = id_column_of(sheet, by, known.values())
+    _, column = id_column_of(sheet, by, everybody_in(course, assignment).values())
     ids: dict[str, str] = {}
     odd = []
     count = Counter(usual(row[column]) for row in sheet.people)

@@ -12,8 +12,10 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 from pathlib import Path, PurePosixPath
 
+from autograder.batch.came_in import Times
 from autograder.batch.course import open_assignment
 from autograder.batch.run_lock import only_one
 from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
@@ -21,6 +23,7 @@ from autograder.errors import CourseError
 from autograder.files import NO_ROOM, plain_files, printable
 from autograder.grade.submission import TIME, read_plain
 from autograder.lms.archives import NOTEBOOK, Archive, Refused, safe
+from autograder.lms.came_in import TimesOfTable, due_in
 from autograder.lms.platform import SubmittedFile
 from autograder.lms.roster import roster_of
 from autograder.lms.summary import Summary
@@ -31,7 +34,13 @@ BLOCK = 4 << 10  # bytes of the disk that a small file takes
 
 
 def unpack(
-    course: Path, assignment: str, archive: Path, table: Path | None, by: str, dry_run: bool = False
+    course: Path,
+    assignment: str,
+    archive: Path,
+    table: Path | None,
+    by: str,
+    zone: tzinfo,
+    dry_run: bool = False,
 ) -> Summary:
     """Unpack what a class handed in into ``submitted/<student>/<assignment>/``.
 
@@ -41,6 +50,7 @@ def unpack(
         archive: the platform's archive.
         table: the platform's export, which says who is who; None where its numbers are the ids.
         by: the column of that table with the ids.
+        zone: of the times in that table.
         dry_run: write nothing.
 
     Returns:
@@ -84,12 +94,19 @@ def unpack(
     late = sorted(
         student for student, of_one in by_student.items() if any(map(roster.late, of_one))
     )
+    times = TimesOfTable(zone, due_in(course, assignment))
+    for student in target.taken:
+        [text] = {roster.came_in(file) for file in by_student[student]}
+        times.add(student, text, student in late, student in target.replaced)
+    if not dry_run:
+        Times(course, assignment).put(times.found)
     absent = sorted(set(roster.ids.values()) - by_student.keys())
     counts = f"{len(target.new)} new, {len(target.replaced)} replaced by a later attempt"
     summary = Summary([f"{counts}, {len(target.same)} here already"])
     summary.tell("replaced", [f"{name} (before: {path})" for name, path in target.replaced.items()])
     summary.tell("of an earlier attempt than the one here, left as it is", target.older)
     summary.tell("late, by the platform's mark", late)
+    times.tell(summary)
     summary.tell(
         "named otherwise, and renamed", [f"{name} ({own})" for name, own in renamed.items()]
     )
@@ -208,6 +225,11 @@ class Target:
         self.replaced: dict[str, Path] = {}
         self.same: list[str] = []
         self.older: list[str] = []
+
+    @property
+    def taken(self) -> list[str]:
+        """Whose work here is that of the archive."""
+        return [*self.new, *self.replaced, *self.same]
 
     def put(self, student: str, attempts: Sequence[Mapping[str, bytes]]) -> None:
         """Put the latest attempt where it is graded from, and all others aside.

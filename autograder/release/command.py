@@ -16,6 +16,13 @@ def add_to(commands: Any) -> None:
     )
     build.add_argument("--course", type=Path, default=Path(), help="folder of the course")
     build.set_defaults(run=run)
+    solution = commands.add_parser(
+        "solution", help="write what students may read after the deadline: answers and reasons"
+    )
+    solution.add_argument("assignment", type=lambda text: text.rstrip("/"), help="its id")
+    solution.add_argument("--course", type=Path, default=Path(), help="folder of the course")
+    solution.add_argument("--to", type=Path, default=Path("build/solutions"), help="folder for it")
+    solution.set_defaults(run=write_solution)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,4 +37,31 @@ def run(options: argparse.Namespace) -> int:
     except (BuildError, LookupError) as error:
         print(f"build stopped: {error}", file=sys.stderr)
         return 2
+    return 0
+
+
+def write_solution(options: argparse.Namespace) -> int:
+    """Exit status 0: both files are written; 2: there is no such assignment."""
+    import nbformat
+
+    from autograder.batch.course import open_assignment
+    from autograder.checks.course import load
+    from autograder.errors import CourseError
+    from autograder.release.worked_solution import as_page, worked_solution
+
+    name = options.assignment
+    try:
+        coursedir = open_assignment(options.course, name).coursedir
+        assignment = load(name)
+    except (CourseError, LookupError) as error:
+        print(f"no solution: {error}", file=sys.stderr)
+        return 2
+    source = options.course / coursedir.source_directory / name / f"{name}.ipynb"
+    notebook = worked_solution(nbformat.read(source, as_version=4), assignment)
+    options.to.mkdir(parents=True, exist_ok=True)
+    target = options.to / f"{name}_solution.ipynb"
+    target.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    page = target.with_suffix(".html")
+    page.write_text(as_page(notebook, source.parent), encoding="utf-8")
+    print(f"{target}: its links work where the assignment lies\n{page}: to upload anywhere")
     return 0

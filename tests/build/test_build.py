@@ -18,6 +18,7 @@ from autograder.release import assignment as release_of_assignments
 from autograder.release import tags
 from autograder.release.handed_out import with_what_is_handed_out
 from autograder.release.source import in_order, name_of, read_source
+from sources.course_map import course_rows
 from tests.sample_class import ROOT
 
 sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it
@@ -235,7 +236,7 @@ def test_a_written_answer_is_graded_by_hand_and_not_given_away(tmp_path):
     assert "A model answer, α before β." in cells["s"].source
     assert "For the grader" in cells["s"].source
     assert cells["e"].source == "YOUR ANSWER HERE"
-    _, rows = build.course_rows([], [source])
+    _, rows = course_rows([], [source])
     assert rows[-1].split("|")[3].strip() == "12"  # ten of the checks, two by hand
 
 
@@ -327,13 +328,13 @@ def test_the_points_of_the_tables_are_those_of_the_notebooks():
         path.stem: points_in(nbformat.read(path, as_version=4))
         for path in (ROOT / "solutions").glob("*/*.ipynb")
     }
-    _, rows = build.course_rows([], build.exercise_sources())
+    _, rows = course_rows([], build.exercise_sources())
     said = [float(row.split("|")[3]) for row in rows[2:]]
     assert said == [*(points[name_of(path)] for path in EXERCISES), sum(points.values())]
 
 
 def test_the_last_row_of_a_table_is_the_sum_of_the_others():
-    lectures, exercises = build.course_rows(build.lecture_sources(), build.exercise_sources())
+    lectures, exercises = course_rows(build.lecture_sources(), build.exercise_sources())
     for rows, column in ((lectures, -3), (lectures, -2), (exercises, -2)):
         minutes = [int(row.split("|")[column].strip(" +") or 0) for row in rows[2:]]
         assert minutes[-1] == sum(minutes[:-1]) > 0

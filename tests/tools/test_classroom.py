@@ -1,6 +1,7 @@
 """A classroom's settings and list of people: what may stand there, and what is said of anything else."""
 
 import os
+import pwd
 import re
 import tomllib
 
@@ -11,6 +12,7 @@ from tests.sample_class import ROOT
 from tools.classroom import accounts, prepare, roster, settings
 from tools.classroom.accounts import Person, read_list
 from tools.classroom.settings import ClassroomError
+from tools.part import part_of
 
 
 def settings_of(folder, text):
@@ -55,6 +57,26 @@ def test_behind_another_server_any_address_will_do(tmp_path):
     assert here.formgrader == "https://course--service.hub.example.edu/services/course/formgrader"
     here = settings_of(tmp_path, text + "subdomains = false")
     assert here.formgrader == "/services/course/formgrader"
+
+
+def test_of_a_part_of_the_course_students_get_nothing_that_leads_to_the_rest(tmp_path):
+    account = pwd.getpwuid(os.getuid()).pw_name
+    here = settings.Settings(folder=str(tmp_path), account=account, only="8")
+    prepare.replace_handout(here, part_of(here.only))
+    prepare.copy_course(here, part_of(here.only))
+    assert [path.name for path in here.handout.glob("lectures/*.ipynb")] == ["08_transformer.ipynb"]
+    for course in (here.handout, here.course):
+        released = {path.parent.name: path for path in course.glob("exercises/*/*.ipynb")}
+        assert sorted(released) == ["a8_transformer_layer", "a9_transformer"]
+        text = released["a9_transformer"].read_text(encoding="utf-8")
+        assert "lectures/08_transformer.ipynb" in text and "09_one_half_alone" not in text
+
+
+def test_a_part_that_is_not_there_is_refused_before_anything_is_made(tmp_path):
+    here = settings.Settings(folder=str(tmp_path / "class"), only="1-99")
+    with pytest.raises(ClassroomError, match="only: expected numbers of lectures such as 1-12"):
+        prepare.prepare(here)
+    assert not (tmp_path / "class").exists()
 
 
 def test_a_list_has_commas_or_semicolons_and_perhaps_a_byte_order_mark():

@@ -119,6 +119,17 @@ def test_of_a_link_to_what_the_copy_lacks_the_words_stay(copies):
     assert "The website has a page for this view." in text
 
 
+def test_the_readme_says_whom_it_is_for_and_where_to_hand_in(copies, monkeypatch, tmp_path):
+    readme = (copies[True] / "README.md").read_text(encoding="utf-8")
+    assert "the chain rule" in readme and "By the end of this course you will be able to" in readme
+    assert "(course_map.md#A-plan-for-a-term)" in readme
+    assert "## Where to hand in\n\nYour instructor says where" in readme
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    (tmp_path / "handing_in.md").write_text("On **Moodle**, until Friday noon.\n", encoding="utf-8")
+    own = handout.readme_of_students(handout.WHOLE)
+    assert "## Where to hand in\n\nOn **Moodle**, until Friday noon.\n\n## Lectures" in own
+
+
 def test_other_text_is_left_alone():
     text = "One.\n\n**No instructors?** Two.\n\nThree."
     assert without_self_check(text) == text

@@ -28,6 +28,7 @@ from tools.classroom.roster import write_roster
 from tools.classroom.settings import COURSE_ID, ROOT, ClassroomError, Settings
 from tools.classroom.student_server import OWN_EXCHANGE
 from tools.handout import make_handout
+from tools.part import Part, PartError, part_of
 
 PROGRAMS = (
     "assignments",
@@ -57,6 +58,10 @@ def prepare(settings: Settings) -> None:
     Raises:
         ClassroomError: something cannot be had; the message says what.
     """
+    try:
+        part = part_of(settings.only)
+    except PartError as error:
+        raise ClassroomError(f"only: {error}") from None
     if ROOT.stat().st_mode & 0o007:
         print(
             f"NOTE: {ROOT} holds the solutions, and every account of this machine may open it. "
@@ -68,9 +73,9 @@ def prepare(settings: Settings) -> None:
     make_course_account(settings)
     make_environment(settings)
     fetch_proxy(settings)
-    copy_course(settings)
+    replace_handout(settings, part)
+    copy_course(settings, part)
     write_roster(settings)
-    replace_handout(settings)
     make_exchange(settings)
     write_jupyter_settings(settings)
 
@@ -147,16 +152,20 @@ def fetch_proxy(settings: Settings) -> None:
     run([str(settings.python), "-c", npm, "ci", "--loglevel=error", *where])
 
 
-def copy_course(settings: Settings) -> None:
-    """The course's own folder: programs and texts from here; what the class did is left alone."""
+def copy_course(settings: Settings, part: Part) -> None:
+    """The course's own folder: programs and texts from here; what the class did is left alone.
+
+    Of a part of the course, assignments are released as the hand-out has them, without links to the rest.
+    """
     settings.course.mkdir(exist_ok=True)
     with opened(settings.course, numbers_of(settings.account), 0o700) as course:
         for name in PROGRAMS:
             with contextlib.ExitStack() as stack:
                 folder = course
-                for part in Path(name).parts:
-                    folder = stack.enter_context(folder.below(part))
-                folder.copy(ROOT / name, LEFT_OUT)
+                for level in Path(name).parts:
+                    folder = stack.enter_context(folder.below(level))
+                of_part = name == "exercises" and part.left_out
+                folder.copy((settings.handout if of_part else ROOT) / name, LEFT_OUT)
         for name in FILES:
             course.write(name, (ROOT / name).read_bytes())
         if not course.has("service.toml"):
@@ -175,11 +184,11 @@ counts = "last"      # or "best"
 """
 
 
-def replace_handout(settings: Settings) -> None:
+def replace_handout(settings: Settings, part: Part) -> None:
     """What students get, readable for all and changed by nobody."""
     aside = settings.place / ".handout"
     shutil.rmtree(aside, ignore_errors=True)
-    make_handout(aside, settings.self_check)
+    make_handout(aside, settings.self_check, part)
     for path in (aside, *aside.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     shutil.rmtree(settings.handout, ignore_errors=True)

@@ -57,6 +57,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     subdomains: bool = True
     behind_proxy: bool = False
     self_check: bool = False
+    only: str = ""
     login: Literal["native", "lti13"] = "native"
     lti13: Platform | None = None
     environment: str = ""

@@ -276,10 +276,27 @@ def test_the_next_term_has_what_is_taught_and_nobody_of_the_last(archived, capsy
     course = archived / "course"
     (course / "late_rules.py").write_text("# a plugin")
     (course / "grades.csv").write_text("ada,10")
+    (course / "README.md").write_text(
+        "[Guide](docs/guide.md), [site](https://host/docs/none.md), [grades](grades.csv), [gone](docs/gone.md), "
+        "[out](../secret.md), [ada](submitted/ada/notes.md), "
+        "[grader](grader/README.md)"
+    )
+    for name in (
+        "docs/guide.md",
+        "docs/more.md",
+        "docs/unlinked.md",
+        "submitted/ada/notes.md",
+        "../secret.md",
+        "grader/README.md",
+        "grader/__init__.py",
+    ):
+        (course / name).parent.mkdir(parents=True, exist_ok=True)
+        (course / name).write_text("[more](more.md#A-heading) and [back](../README.md)")
     assert main(["next-term", str(archived / "next"), "--course", str(course)]) == 0
     assert "1 assignment, no students" in capsys.readouterr().out
     files = {str(path) for path in all_files(archived / "next")}
     assert files == {
+        "README.md", "docs/guide.md", "docs/more.md",
         "late_rules.py", "nbgrader_config.py", f"solutions/{ASSIGNMENT}/{ASSIGNMENT}.ipynb",
     }  # fmt: skip
     assert not (archived / "next" / "gradebook.db").exists()

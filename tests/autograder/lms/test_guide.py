@@ -19,6 +19,7 @@ from tests.sample_class import ASSIGNMENT, ROOT
 PAGE = (ROOT / "docs" / "lms.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(sh|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [text.replace("\\\n", "").strip() for kind, text in BLOCKS if kind == "sh"]
+QUOTED = [text for kind, text in BLOCKS if kind == "text"]
 PEOPLE = {"anna": "Ångström, Anna", "bo": "O'Neil, Bo"}
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 
@@ -50,6 +51,7 @@ def course(tmp_path_factory):
         "noten.csv": [["Name", "E-Mail-Adresse", "Bewertung"], ["Anna", ids[0], ""], ["Bo", ids[1], "6,50"]],
         "table.csv": [["Matriculation", "Score"], [ids[0], ""], [ids[1], "1"]],
     }  # fmt: skip
+    (folder / "times.csv").write_text(QUOTED[1], encoding="utf-8")
     for name, rows in tables.items():
         (folder / name).write_text(written(rows), encoding="utf-8")
     archive(
@@ -74,12 +76,14 @@ def test_a_command_of_the_guide_does_what_it_says(course, number, monkeypatch, c
     assert main(words) == 0
     said = capsys.readouterr().out
     if "--dry-run" in words:
-        [quoted] = [text for kind, text in BLOCKS if kind == "text"]
+        quoted = QUOTED[0]
         assert said.startswith(quoted)
         assert not list(course.glob("grading/*/scores_*"))
     elif words[1] == "scores":
         assert f"scores_{words[3]}" in said and "to change" in said
         assert (course / "grading" / ASSIGNMENT / f"scores_{words[3]}").is_file()
+    elif words[1] == "came-in":
+        assert "2 with the time at which it came in, read in the time zone UTC" in said
     elif words[1] == "unpack":
         assert len(list(course.glob(f"submitted/*/{ASSIGNMENT}/{NOTEBOOK}"))) == 2
     else:
@@ -87,7 +91,12 @@ def test_a_command_of_the_guide_does_what_it_says(course, number, monkeypatch, c
 
 
 def test_the_guide_tells_of_every_command_and_every_short_name():
-    assert {command.split()[4] for command in COMMANDS} == {"scores", "unpack", "feedback"}
-    assert len(COMMANDS) == 10
+    assert {command.split()[4] for command in COMMANDS} == {
+        "scores",
+        "unpack",
+        "came-in",
+        "feedback",
+    }
+    assert len(COMMANDS) == 11
     for alias in ("sis", "login", "id", "email"):
         assert f"| `{alias}` |" in PAGE

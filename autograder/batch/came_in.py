@@ -1,0 +1,98 @@
+"""When work came in, where a table says it: times wait beside the results and count when a class is graded.
+
+nbgrader reads such a time from a file beside the work, which students can write, too. What a platform or an
+instructor says stands in ``grading/<assignment>/came_in.json``, where students cannot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from dateutil import parser, tz
+
+from autograder.files import write_whole
+
+# a day of which nothing is left to guess: with a month in words, or as ISO 8601 has it
+DAY = re.compile(r"[A-Za-z]{3}.*\b\d{4}\b|\b\d{4}\b.*[A-Za-z]{3}|^\d{4}-\d\d-\d\d(?!\d)")
+CLOCK = re.compile(r"(?<!\d)\d{1,2}:\d\d")
+
+
+class Times:
+    """When the work of an assignment came in, by student, in UTC; None where that is not known any more.
+
+    Args:
+        course: the course folder.
+        assignment: the assignment's id.
+    """
+
+    def __init__(self, course: Path, assignment: str) -> None:
+        self.path = course / "grading" / assignment / "came_in.json"
+        self._kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+
+    def put(self, times: Mapping[str, datetime | None]) -> None:
+        """Keep these times in place of earlier ones of the same students."""
+        self._kept |= {name: when and when.isoformat() for name, when in times.items()}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path, json.dumps(self._kept, indent=1, sort_keys=True) + "\n")
+
+    def hand_over(self, submission: Any) -> None:
+        """Give a submission's entry the time that has waited for it."""
+        if submission.student_id in self._kept:
+            when = self._kept[submission.student_id]
+            submission.timestamp = when and datetime.fromisoformat(when)
+
+
+def moment_in(text: str, zone: tzinfo) -> datetime | None:
+    """The moment that a text names, in UTC; None where it is none, or could be several.
+
+    Args:
+        text: such as "Thursday, 5 March 2026, 11:58 PM" or "2026-03-05 23:58 UTC".
+        zone: where the clock stood, if the text does not say.
+    """
+
+    def named(name: str | None, offset: int | None) -> tzinfo:
+        if offset is not None:
+            return tz.tzoffset(None, offset)
+        if name is not None:  # of its letters, several zones may be called so
+            raise ValueError(name)
+        return zone
+
+    if not (DAY.search(text) and CLOCK.search(text)):
+        return None
+    try:
+        return parser.parse(text, tzinfos=named).astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
+def zone_named(text: str) -> tzinfo:
+    """A time zone by its name, as "Europe/Berlin"."""
+    try:
+        return ZoneInfo(text)
+    except (ValueError, KeyError, OSError):
+        raise argparse.ArgumentTypeError(
+            f"expected a time zone such as Europe/Berlin or UTC, got '{text}'"
+        ) from None
+
+
+def zone_in_words(zone: tzinfo) -> str:
+    """What a zone is called."""
+    return "this machine's time zone" if zone == tz.tzlocal() else f"the time zone {zone}"
+
+
+def add_zone_to(command: argparse.ArgumentParser) -> None:
+    """Let a command be told in which zone a table's times are; this machine's, if it is not."""
+    command.add_argument(
+        "--time-zone",
+        type=zone_named,
+        default=tz.tzlocal(),
+        metavar="ZONE",
+        help="of times that name none, as Europe/Berlin; this machine's, if it is left out",
+    )

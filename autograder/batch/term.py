@@ -1,0 +1,305 @@
+"""``python -m autograder term``: the final mark of everybody, from the gradebook and the rules in term.toml.
+
+The points are those that count everywhere else: what a person gave in place of what the grader gave, less the
+late penalty, each once. Nothing is written into the gradebook.
+
+    python -m autograder term
+    python -m autograder term --so-far
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from autograder.batch.final_mark import (
+    RULES,
+    Mark,
+    Rules,
+    in_words,
+    mark_of,
+    read_rules,
+    refuse_unknown,
+)
+from autograder.batch.table import padded, rows_in, width, wrapped, write_csv
+from autograder.errors import CourseError
+from autograder.files import harmless, printable
+from autograder.order import by_number
+
+TERM = "term"
+EXCUSED = "excused.csv"
+NO_MARK = Mark(None)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a student stands at the end of the term.
+
+    Attributes:
+        student, last_name, first_name, email: as the gradebook has them.
+        points: by assignment, of those that were graded; late penalties taken off.
+        mark: what they come to.
+        excused: assignments that do not count for this student.
+        waiting: assignments in which a person has to look before the points count.
+        ungraded: assignments that came in and are not graded.
+        above: assignments with more points than there are.
+    """
+
+    student: str
+    last_name: str = ""
+    first_name: str = ""
+    email: str = ""
+    points: dict[str, float] = field(default_factory=dict)
+    mark: Mark = NO_MARK
+    excused: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    ungraded: list[str] = field(default_factory=list)
+    above: list[str] = field(default_factory=list)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the mark may still change without the student doing anything."""
+        return bool(self.waiting or self.ungraded)
+
+    def remarks(self, of: Collection[str]) -> Iterator[str]:
+        """What else is to be said of the mark."""
+        there = {*self.points, *self.ungraded, *self.excused}
+        absent = [name for name in of if name not in there]
+        for what, names in (
+            ("not final, since a person has to look", self.waiting),
+            ("not final, since it came in and is not graded", self.ungraded),
+            ("more points than there are", self.above),
+            ("too little to pass", self.mark.missed),
+            ("dropped", self.mark.dropped),
+            ("excused", self.excused),
+            ("handed in nothing", absent),
+        ):
+            if names:
+                yield f"{what}: {', '.join(names)}"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term's marks.
+
+    Attributes:
+        rules: how they came about.
+        of: the points that each assignment gives.
+        missing: assignments of the rules that have not been graded, left out with `so_far`.
+        standings: of everybody, by name.
+    """
+
+    rules: Rules
+    of: dict[str, float]
+    missing: tuple[str, ...]
+    standings: list[Standing]
+
+
+def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) -> Term:
+    """The marks of everybody whom the gradebook knows, and of whoever handed in besides.
+
+    Args:
+        course: the course folder.
+        rules_file: how they come about; None for the course's own.
+        so_far: leave out what nobody has handed in yet, where this otherwise stops.
+
+    Raises:
+        CourseError: the rules cannot be, or name an assignment without points.
+    """
+    from nbgrader.api import Gradebook
+
+    from autograder.batch.course import open_course
+    from autograder.batch.run_lock import nothing_lost
+
+    where = rules_file or course / RULES
+    rules = read_rules(where)
+    coursedir = open_course(course).coursedir
+    with (
+        nothing_lost(coursedir.db_url),
+        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
+    ):
+        worth = {
+            assignment.name: assignment.max_score
+            for assignment in sorted(gradebook.assignments, key=lambda one: by_number(one.name))
+        }
+        standings = _standings(gradebook)
+    source = course / coursedir.source_directory
+    taught = {path.name for path in source.glob("*") if path.is_dir()}
+    refuse_unknown(rules, sorted(taught | worth.keys(), key=by_number), where)
+    graded = {name for one in standings.values() for name in one.points if worth[name] > 0}
+    counted = rules.named if rules.weights else rules.named | graded
+    missing = tuple(sorted(counted - graded, key=by_number))
+    if not counted & graded or (missing and not so_far):
+        raise CourseError(
+            f"expected scores of {', '.join(missing) or 'some assignment'} in the gradebook, found none. Grade "
+            f"first, take it out of {where.name}, or let --so-far count what there is"
+        )
+    of = {name: most for name, most in worth.items() if name in counted & graded}
+    _find_ungraded(course / coursedir.submitted_directory, of, standings)
+    excused = _excused(course / EXCUSED, standings, taught | worth.keys())
+    everybody = sorted(
+        standings.values(), key=lambda one: (one.last_name, one.first_name, one.student)
+    )
+    marked = [_marked(one, of, rules, excused.get(one.student, ())) for one in everybody]
+    return Term(rules, of, missing, marked)
+
+
+def _standings(gradebook: Any) -> dict[str, Standing]:
+    """Everybody of a gradebook with the points that count, in few questions for a whole term."""
+    from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
+    from sqlalchemy import Integer, cast, func, select
+
+    known = {
+        one.id: Standing(one.id, one.last_name or "", one.first_name or "", one.email or "")
+        for one in gradebook.students
+    }
+    # nbgrader's own sums ask again for each submission, which takes a minute in a large class
+    whose = SubmittedNotebook.assignment_id == SubmittedAssignment.id
+    submission = (SubmittedAssignment.student_id, SubmittedAssignment.assignment_id)
+    penalties = {
+        (student, assignment): penalty or 0.0
+        for student, assignment, penalty in gradebook.db.execute(
+            select(*submission, func.sum(SubmittedNotebook.late_submission_penalty))
+            .outerjoin(SubmittedNotebook, whose)
+            .group_by(*submission)
+        )
+    }
+    scores = (
+        select(
+            *submission, func.sum(Grade.score), func.max(cast(Grade.needs_manual_grade, Integer))
+        )
+        .outerjoin(SubmittedNotebook, whose)
+        .outerjoin(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .group_by(*submission)
+    )
+    names = dict(gradebook.db.execute(select(Assignment.id, Assignment.name)).all())
+    for student, assignment, score, waits in gradebook.db.execute(scores):
+        points = max(0.0, (score or 0.0) - penalties[student, assignment])
+        known[student].points[names[assignment]] = points
+        if waits:
+            known[student].waiting.append(names[assignment])
+    return known
+
+
+def _find_ungraded(submitted: Path, of: Collection[str], standings: dict[str, Standing]) -> None:
+    """Note what lies in ``submitted/`` without points, which must not count as nothing handed in."""
+    for folder in submitted.glob("*/*"):
+        student, assignment = folder.parent.name, folder.name
+        if assignment in of:
+            standing = standings.setdefault(student, Standing(student))
+            if assignment not in standing.points:
+                standing.ungraded.append(assignment)
+
+
+def _excused(
+    path: Path, students: Collection[str], assignments: Collection[str]
+) -> dict[str, set[str]]:
+    """What does not count for whom, by a table of the course.
+
+    Raises:
+        CourseError: it names a student or an assignment that there is not.
+    """
+    found: dict[str, set[str]] = {}
+    for row in rows_in(path):
+        student, assignment = (*map(str.strip, row[:2]), "", "")[:2]
+        if student not in students or assignment not in assignments:
+            raise CourseError(
+                f"{path}: expected a student's id and an assignment's in each row, found "
+                f"“{printable(','.join(row))}”. The first row names the columns: student,assignment"
+            )
+        found.setdefault(student, set()).add(assignment)
+    return found
+
+
+def _marked(
+    one: Standing, of: Mapping[str, float], rules: Rules, excused: Collection[str]
+) -> Standing:
+    """A student with a mark, and with what is to be said of the assignments that count."""
+    return replace(
+        one,
+        mark=mark_of(one.points, of, rules, excused),
+        excused=[name for name in of if name in excused],
+        waiting=[name for name in of if name in one.waiting and name not in excused],
+        ungraded=[name for name in of if name in one.ungraded and name not in excused],
+        above=[name for name, most in of.items() if one.points.get(name, 0) > most],
+    )
+
+
+def short_names(names: Collection[str]) -> dict[str, str]:
+    """What stands before the first "_" of each, where that tells them apart; else the whole."""
+    short = {name: name.partition("_")[0] for name in names}
+    return short if len(set(short.values())) == len(short) else {name: name for name in names}
+
+
+def as_text(term: Term) -> str:
+    """The marks for a terminal."""
+    short = short_names(term.of)
+    names = [printable(one.student) for one in term.standings]
+    wide = max(map(width, ("student", *names)))
+    columns = {name: max(5, width(short[name])) for name in term.of}
+    head = [padded("student", wide), *(short[name].rjust(columns[name]) for name in term.of)]
+    first = "  ".join([*head, "  mark", "grade"])
+    most = [padded("", wide), *(f"{of:g}".rjust(columns[name]) for name, of in term.of.items())]
+    lines = [first, "  ".join([*most, "   100"]), "─" * width(first)]
+    for name, one in zip(names, term.standings, strict=True):
+        cells = [
+            (f"{one.points[name]:g}" if name in one.points else "–").rjust(columns[name])
+            for name in term.of
+        ]
+        mark = in_words(one.mark, term.rules.decimals).rjust(6)
+        lines.append("  ".join([padded(name, wide), *cells, mark, one.mark.grade]).rstrip())
+        for remark in one.remarks(term.of):
+            lines += wrapped(printable(remark), "    ", "      ")
+    return "\n".join(lines)
+
+
+def as_rows(term: Term) -> Iterator[Sequence[object]]:
+    """The marks for a spreadsheet."""
+    yield (
+        "student", "last name", "first name", "email", *term.of,
+        "mark", "grade", "passed", "final", "remarks",
+    )  # fmt: skip
+    for one in term.standings:
+        yield (
+            one.student, one.last_name, one.first_name, one.email,
+            *(one.points.get(name, "") for name in term.of),
+            in_words(one.mark, term.rules.decimals), one.mark.grade,
+            "yes" if one.mark.passed else "no", "no" if one.waits else "yes",
+            "; ".join(one.remarks(term.of)),
+        )  # fmt: skip
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to those of the command line."""
+    command = commands.add_parser("term", help="the final mark of everybody, as term.toml says")
+    command.add_argument("--course", type=Path, default=Path(), help="folder of the course")
+    command.add_argument("--rules", type=Path, help=f"other rules than the course's {RULES}")
+    command.add_argument(
+        "--so-far", action="store_true", help="count what has been graded, in the middle of a term"
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status 0: all marks are final; 1: some wait, and are named; 2: nothing was done."""
+    path = options.course / "grading" / TERM / "marks.csv"
+    try:
+        term = term_of(options.course, options.rules, options.so_far)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_csv(path, ([harmless(cell) for cell in row] for row in as_rows(term)))
+    except (CourseError, OSError) as error:
+        print(f"no marks: {error}", file=sys.stderr)
+        return 2
+    print(as_text(term))
+    if term.missing:
+        print(f"\nnot graded so far, and left out: {', '.join(term.missing)}")
+    passed = sum(one.mark.passed for one in term.standings)
+    print(f"\n{passed} of {len(term.standings)} have passed. As a table: {path}")
+    waiting = [printable(one.student) for one in term.standings if one.waits]
+    if waiting:
+        print(f"{len(waiting)} not final: {', '.join(waiting)}")
+    return 1 if waiting else 0

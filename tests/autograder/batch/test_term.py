@@ -1,0 +1,169 @@
+"""`python -m autograder term`: everybody's final mark, from a gradebook, by marks worked out by hand."""
+
+import csv
+import re
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from tests.sample_class import ROOT, hand_in
+
+pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
+
+WORTH = {"a1_first": 10, "a2_second": 20, "a10_tenth": 10, "a13_more": 5}
+SCORES = {
+    "anna": {"a1_first": 8, "a2_second": 10, "a10_tenth": 10, "a13_more": 4},
+    "bo": {"a1_first": 5, "a2_second": 20},
+    "cy": {"a1_first": 4, "a2_second": 8, "a10_tenth": 5},
+}
+RULES = """
+pass_at = 50
+drop_worst = 1
+[weights]
+a1_first = 1
+a2_second = 2
+a10_tenth = 1
+[bonus]
+a13_more = 5
+[grades]
+A = 90
+B = 80
+C = 50
+"""
+
+
+@pytest.fixture
+def course(tmp_path):
+    """Three students and a fourth who has handed in nothing; anna has a score by hand and came in late."""
+    hand_in(tmp_path, {})
+    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db", "attention") as gradebook:
+        for name, most in WORTH.items():
+            gradebook.add_assignment(name)
+            gradebook.add_notebook(name, name)
+            gradebook.add_grade_cell("check", name, name, max_score=most, cell_type="code")
+        gradebook.add_student("anna", first_name="Anna", last_name="=Å", email="a@example.org")
+        for student in ("bo", "cy", "dee"):
+            gradebook.add_student(student)
+        for student, scores in SCORES.items():
+            for name, score in scores.items():
+                grade = gradebook.add_submission(name, student).notebooks[0].grades[0]
+                grade.auto_score, grade.needs_manual_grade = score, False
+        late = gradebook.find_submission("a2_second", "anna").notebooks[0]
+        late.grades[0].manual_score, late.late_submission_penalty = 14, 2
+        gradebook.db.commit()
+    (tmp_path / "term.toml").write_text(RULES, encoding="utf-8")
+    return tmp_path
+
+
+def term(course, *flags):
+    return main(["term", "--course", str(course), *flags])
+
+
+def table(course):
+    with (course / "grading/term/marks.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def test_the_marks_are_those_worked_out_by_hand(course, capsys):
+    assert term(course) == 0
+    rows = table(course)
+    assert list(rows["anna"])[4:8] == list(WORTH)
+    # 14 by hand less 2 for coming in late, each once; that share of 0.6 is the worst
+    assert rows["anna"]["a2_second"] == "12.0"
+    found = {name: (row["mark"], row["grade"], row["passed"]) for name, row in rows.items()}
+    assert found == {
+        "anna": ("94.0", "A", "yes"),
+        "bo": ("83.3", "B", "yes"),
+        "cy": ("45.0", "not passed", "no"),
+        "dee": ("0.0", "not passed", "no"),
+    }
+    assert rows["anna"]["last name"] == "'=Å"
+    assert rows["bo"]["remarks"] == "dropped: a10_tenth; handed in nothing: a10_tenth, a13_more"
+    said = capsys.readouterr().out
+    assert re.search(r"^anna +8 +12 +10 +4 +94\.0  A$", said, re.MULTILINE)
+    assert "2 of 4 have passed" in said
+
+
+def test_nothing_is_written_into_the_gradebook(course):
+    before = (course / "gradebook.db").read_bytes()
+    assert term(course) == 0
+    assert (course / "gradebook.db").read_bytes() == before
+
+
+def test_what_came_in_and_is_not_graded_is_no_zero_without_a_word(course, capsys):
+    for student in ("bo", "eve"):
+        (course / "submitted" / student / "a10_tenth").mkdir(parents=True)
+    assert term(course) == 1
+    assert "2 not final: bo, eve" in capsys.readouterr().out
+    rows = table(course)
+    assert rows["bo"]["final"] == rows["eve"]["final"] == "no"
+    assert "not final, since it came in and is not graded: a10_tenth" in rows["bo"]["remarks"]
+
+
+def test_a_mark_is_not_final_while_an_answer_waits_for_a_person(course, capsys):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        gradebook.find_submission("a1_first", "cy").notebooks[0].grades[0].needs_manual_grade = True
+        gradebook.db.commit()
+    assert term(course) == 1
+    assert "1 not final: cy" in capsys.readouterr().out
+    assert "a person has to look: a1_first" in table(course)["cy"]["remarks"]
+
+
+def test_excused_students_are_named_in_a_table_that_stays_with_the_class(course, capsys):
+    (course / "excused.csv").write_text("student,assignment\ncy,a1_first\n", encoding="utf-8")
+    assert term(course) == 0
+    # of 0.4 and 0.5 the worse goes
+    assert (table(course)["cy"]["mark"], table(course)["cy"]["grade"]) == ("50.0", "C")
+    for odd in ("zoe,a1_first", "cy,a1_frist", "cy"):
+        (course / "excused.csv").write_text(f"student,assignment\n{odd}\n", encoding="utf-8")
+        assert term(course) == 2
+        assert f"found “{odd}”" in capsys.readouterr().err
+
+
+def test_in_the_middle_of_a_term_what_is_graded_counts(course, capsys):
+    (course / "solutions" / "a14_last").mkdir()
+    (course / "term.toml").write_text(RULES.replace("[bonus]", "a14_last = 1\n[bonus]"))
+    assert term(course) == 2
+    assert "expected scores of a14_last in the gradebook, found none" in capsys.readouterr().err
+    assert term(course, "--so-far") == 0
+    assert "left out: a14_last" in capsys.readouterr().out
+    assert table(course)["anna"]["mark"] == "94.0"
+
+
+def test_a_name_that_no_assignment_has_is_refused(course, capsys):
+    (course / "term.toml").write_text(RULES.replace("a1_first = 1", "a1_frist = 1"))
+    assert term(course) == 2
+    assert (
+        "term.toml names a1_frist, and the course has no such assignment" in capsys.readouterr().err
+    )
+
+
+def test_marks_go_into_a_platforms_table(course):
+    export = course / "marks_there.csv"
+    export.write_text("Id,Term mark\nanna,\nbo,83.30\ndee,\n", encoding="utf-8")
+    words = ["lms", "scores", "term", str(export), "--course", str(course)]
+    assert main([*words, "--by", "Id", "--column", "Term mark", "--points", "100"]) == 1
+    sent = (course / "grading/term/scores_marks_there.csv").read_text(encoding="utf-8")
+    assert sent == "Id,Term mark\nanna,94.00\nbo,83.30\ndee,0.00\n"
+
+
+def test_a_mark_that_is_not_final_stays_out_of_the_platforms_table(course):
+    (course / "submitted" / "bo" / "a10_tenth").mkdir(parents=True)
+    export = course / "there.csv"
+    export.write_text("Id,Mark\nanna,\nbo,\ncy,\ndee,\n", encoding="utf-8")
+    words = ["lms", "scores", "term", str(export), "--course", str(course)]
+    assert main([*words, "--by", "Id", "--column", "Mark", "--points", "100"]) == 1
+    sent = (course / "grading/term/scores_there.csv").read_text(encoding="utf-8")
+    assert sent == "Id,Mark\nanna,94.00\nbo,\ncy,45.00\ndee,0.00\n"
+
+
+def test_the_example_of_the_guide_is_one_for_this_course(tmp_path, capsys):
+    guide = (ROOT / "docs/term.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    hand_in(tmp_path, {})
+    for folder in (ROOT / "solutions").iterdir():
+        (tmp_path / "solutions" / folder.name).mkdir(exist_ok=True)
+    (tmp_path / "term.toml").write_text(example, encoding="utf-8")
+    assert term(tmp_path) == 2  # the names are right, and nothing has been graded
+    assert "expected scores of a1_rnn_attention, a2_self_attention" in capsys.readouterr().err

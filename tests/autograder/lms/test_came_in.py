@@ -1,0 +1,162 @@
+"""When work came in, by a platform's table or by one's own: read without guessing, kept, and counted."""
+
+import json
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.batch.came_in import Times, moment_in
+from tests.autograder.lms import archive, canvas_export, course_with, lms, worksheet, written
+from tests.sample_class import ASSIGNMENT, grade, hand_in, submission
+
+NOTEBOOK = f"{ASSIGNMENT}.ipynb"
+BERLIN = ("--time-zone", "Europe/Berlin")
+DUE = "2026-03-05 18:00:00 UTC"
+
+
+@pytest.fixture
+def course(tmp_path):
+    return course_with(tmp_path / "course", {"s001": 1, "s002": 1})
+
+
+def set_due(course):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        gradebook.update_or_create_assignment(ASSIGNMENT, duedate=DUE)
+
+
+def times(course):
+    path = course / "grading" / ASSIGNMENT / "came_in.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("Thursday, 5 March 2026, 11:58 PM", "2026-03-05T22:58"),
+        ("5 July 2026, 23:58", "2026-07-05T21:58"),  # an hour further from UTC in summer
+        ("2026-03-05 23:58:10 UTC", "2026-03-05T23:58:10"),
+        ("2026-03-05T23:58Z", "2026-03-05T23:58"),
+        ("2026-03-05 23:58+0500", "2026-03-05T18:58"),
+        ("05/03/2026 23:58", None),  # in May or in March
+        ("2026-03-05 23:58 CST", None),  # of Chicago, of China or of Cuba
+        ("5 March 2026", None),
+        ("5 March, 11:58 PM", None),
+        ("Donnerstag, 5. März 2026, 23:58", None),
+        ("2026-13-40 10:00", None),
+        ("-", None),
+    ],
+)
+def test_a_time_is_read_where_nothing_has_to_be_guessed(text, moment):
+    expected = datetime.fromisoformat(moment) if moment else None
+    assert moment_in(text, ZoneInfo("Europe/Berlin")) == expected
+
+
+def moodle(folder, when, content="anna"):
+    """A worksheet and an archive of one student, and of another who handed in nothing."""
+    rows = [
+        [501, "Anna Ångström", "s001", "a@example.org", "Submitted for grading - 5 hours late", ""],
+        [502, "Al O'Neil", "s002", "al@example.org", "No submission", ""],
+    ]
+    table = worksheet(rows)
+    column = table[0].index("Last modified (submission)")
+    table[1][column], table[2][column] = when, "-"
+    path = folder / "worksheet.csv"
+    path.write_text(written(table), encoding="utf-8")
+    name = f"Anna Ångström_501_assignsubmission_file_/{NOTEBOOK}"
+    return archive(folder / "moodle.zip", {name: content}), "--students", path, "--by", "id"
+
+
+def test_moodles_worksheet_says_when_it_came_in(course, tmp_path, capsys):
+    words = moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM")
+    assert lms(course, "unpack", *words, *BERLIN, "--dry-run") == 0
+    assert not (course / "grading" / ASSIGNMENT).exists()
+    assert lms(course, "unpack", *words, *BERLIN) == 0
+    assert times(course) == {"s001": "2026-03-05T22:58:00"}
+    said = capsys.readouterr().out
+    assert "1 with the time at which it came in, read in the time zone Europe/Berlin" in said
+    assert "late by a mark" not in said
+
+
+def test_a_time_that_is_not_understood_is_shown_and_a_replaced_one_is_over(
+    course, tmp_path, capsys
+):
+    lms(course, "unpack", *moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM"), *BERLIN)
+    words = moodle(tmp_path, "Freitag, 6. März 2026, 10:00", "anna, once more")
+    assert lms(course, "unpack", *words, *BERLIN) == 0
+    assert "1 with a time that is not understood" in capsys.readouterr().out
+    assert times(course) == {"s001": None}
+
+
+def test_an_older_archive_brings_no_older_time_back(course, tmp_path):
+    lms(course, "unpack", *moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM"), *BERLIN)
+    lms(course, "unpack", *moodle(tmp_path, "Friday, 6 March 2026, 11:58 PM", "later"), *BERLIN)
+    lms(course, "unpack", *moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM"), *BERLIN)
+    assert times(course) == {"s001": "2026-03-06T22:58:00"}
+
+
+@pytest.mark.parametrize("due", [True, False], ids=["due", "no due date"])
+def test_canvass_mark_counts_as_one_minute_since_it_does_not_say_by_how_much(
+    course, tmp_path, capsys, due
+):
+    if due:
+        set_due(course)
+    rows = [
+        ["Ångström, Anna", 101, "s001", "a", "S1", None],
+        ["Li, Wei", 102, "s002", "w", "S1", None],
+    ]
+    table = tmp_path / "gradebook.csv"
+    table.write_text(written(canvas_export(rows)), encoding="utf-8")
+    names = {f"ångströmanna_LATE_101_5_{NOTEBOOK}": "anna", f"liwei_102_6_{NOTEBOOK}": "wei"}
+    words = archive(tmp_path / "s.zip", names), "--students", table, "--by", "sis"
+    assert lms(course, "unpack", *words) == 0
+    assert times(course) == ({"s001": "2026-03-05T18:01:00"} if due else {})
+    said = capsys.readouterr().out
+    assert "1 late, by the platform's mark: s001" in said
+    assert ("so that one minute counts (lms came-in says more): s001" in said) == due
+
+
+def test_any_table_says_when_work_came_in(course, tmp_path, capsys):
+    table = tmp_path / "times.csv"
+    rows = "s001,2026-03-05 19:00 UTC\ns002,05/03/2026 19:00\nzoe,2026-03-05 19:00\n"
+    table.write_text(f"student,time\n{rows}", encoding="utf-8")
+    assert lms(course, "came-in", table, *BERLIN) == 1
+    said = capsys.readouterr().out
+    assert "not understood (lms came-in takes a table of yours): s002 (“05/03/2026 19:00”)" in said
+    assert "1 in the table, and not known here: zoe" in said
+    assert times(course) == {"s001": "2026-03-05T19:00:00"}
+    table.write_text("Matriculation;Abgabe\ns002;2026-03-05 19:00\n", encoding="utf-8")
+    assert lms(course, "came-in", table, "--by", "Matriculation") == 2
+    assert "Name the one with the times with --column" in capsys.readouterr().err
+    named = ("--by", "Matriculation", "--column", "Abgabe")
+    assert lms(course, "came-in", table, *named, *BERLIN, "--dry-run") == 0
+    assert "s002" not in times(course)
+    assert lms(course, "came-in", table, *named, *BERLIN) == 0
+    assert times(course)["s002"] == "2026-03-05T18:00:00"
+
+
+def test_a_zone_that_is_none_is_refused(course, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        lms(course, "came-in", tmp_path / "t.csv", "--time-zone", "Mars")
+    assert (
+        "expected a time zone such as Europe/Berlin or UTC, got 'Mars'" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.long
+def test_the_time_counts_when_the_class_is_graded_and_no_file_of_a_students_does(tmp_path):
+    hand_in(tmp_path, {"anna": submission("right_loops")})
+    config = tmp_path / "nbgrader_config.py"
+    plugin = 'c.AssignLatePenalties.plugin_class = "autograder.batch.late_penalty.PercentADay"\n'
+    config.write_text(config.read_text() + plugin)
+    early = tmp_path / "submitted/anna" / ASSIGNMENT / "timestamp.txt"
+    early.write_text("2026-03-01 00:00:00 UTC")
+    grade(tmp_path)
+    set_due(tmp_path)
+    Times(tmp_path, ASSIGNMENT).put({"anna": datetime(2026, 3, 6, 17)})
+    [row] = grade(tmp_path)
+    assert (row.came_in, row.penalty, row.points) == (datetime(2026, 3, 6, 17), 1.0, 9.0)
+    Times(tmp_path, ASSIGNMENT).put({"anna": None})
+    [row] = grade(tmp_path)
+    assert (row.came_in, row.penalty, row.points) == (None, 0.0, 10.0)
