@@ -38,7 +38,7 @@ import lecture_kit
 from autograder.order import by_number
 from lecture_kit import live
 from lecture_kit.live.page import STORED_FRAME
-from tools import deck, website_preview
+from tools import deck, formula_sheets, website_preview
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs/site"
@@ -161,6 +161,7 @@ def gather(source: Path, repository: str) -> None:
     (frames / "translator.html").write_text(live.translation_view().page, "utf-8")
     deck.write(source / "extra" / deck.NAME)
     write_reference(source / "api")
+    formula_sheets.write(source / formula_sheets.FOLDER)
     copy_letters(source / "extra/_static")
     website_preview.draw(source / "extra/_static/preview.png")
     shutil.copy(SITE / "404.html", source / "extra")

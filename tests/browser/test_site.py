@@ -1,7 +1,9 @@
 """The website, built and opened: every page, every link, what search finds, and the live view."""
 
+import re
 import threading
 import time
+from base64 import b64decode
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -241,6 +243,18 @@ def test_paper_holds_the_page_and_nothing_to_click(browser, visit, page):
             assert "stands in for a live view" in text
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_every_lecture_links_to_its_formulas_which_fit_one_page(browser, site, visit):
+    sheets = sorted(site.glob("formulas/*.html"))
+    assert len(sheets) == len(list(site.glob("lectures/*.html"))) == 12
+    for sheet in sheets:
+        lecture = BeautifulSoup((site / "lectures" / sheet.name).read_bytes(), "html.parser")
+        assert lecture.select_one(f'.page-head a[href="../formulas/{sheet.name}"]')
+        visit(f"formulas/{sheet.name}")
+        paper = {"paperWidth": 8.27, "paperHeight": 11.69}  # inches, A4
+        printed = b64decode(browser.execute_cdp_cmd("Page.printToPDF", paper)["data"])
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1, sheet.stem
 
 
 def test_no_answer_is_on_the_site(site):
