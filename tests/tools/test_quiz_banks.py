@@ -22,6 +22,8 @@ TABLES = {
     for path in sorted(ROOT.glob("lecture_kit/questions/*.toml"))
     for table in tomllib.loads(path.read_text("utf-8"))["question"]
 }
+for table in TABLES.values():  # a reader finds choices in alphabetical order
+    table.get("choices", []).sort(key=lambda choice: choice["text"])
 KINDS = Counter(table["kind"] for table in TABLES.values())
 IN_QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"
 
