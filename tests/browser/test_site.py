@@ -263,6 +263,14 @@ def test_no_answer_is_on_the_site(site):
     assert any("### BEGIN SOLUTION" in path.read_text() for path in solution), answer
     for path in site.rglob("*.ipynb"):
         assert "### BEGIN SOLUTION" not in path.read_text()
+    titles = [
+        title
+        for path in website.ROOT.glob("exams/[0-9]*.md")
+        for title in re.findall(r"^## Question \d: (.+) \(", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(titles) == 24
+    for path in site.rglob("*.html"):
+        assert not any(title in path.read_text("utf-8") for title in titles), path
 
 
 def test_every_link_leads_somewhere(site, pages):
