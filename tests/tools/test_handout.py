@@ -107,6 +107,16 @@ def test_students_read_their_guide_and_no_other(copies):
 
 
 @BOTH
+def test_assistants_are_asked_to_be_tutors(copies, self_check):
+    asked = (copies[self_check] / "AGENTS.md").read_text(encoding="utf-8")
+    for rule in ("Ask first", "At most five lines", "never a whole part", "Do not edit them"):
+        assert rule in asked
+    assert "{" not in asked and ("autograder check" in asked) == self_check
+    readme = (copies[self_check] / "README.md").read_text(encoding="utf-8")
+    assert "(AGENTS.md)" in readme and "(docs/students.md#Ask-an-assistant)" in readme
+
+
+@BOTH
 def test_links_of_the_copy_lead_to_files_that_it_has(copies, self_check):
     for page in sorted(copies[self_check].rglob("*.md")):
         for target in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", page.read_text(encoding="utf-8")):
