@@ -166,7 +166,10 @@ class _Function:
 
     def first_line_with_rows_that_sum_to_one(self) -> Iterator[OwnQuestion]:
         """The question which line makes the rows sum to one, if there are several lines to choose from."""
-        self.define(self._traced())
+        traced = self._traced()
+        if not traced:
+            return
+        self.define(traced)
         seen = self.call()
         if not isinstance(seen, list) or len(seen) < 2:
             return
@@ -181,19 +184,26 @@ class _Function:
             )
 
     def _traced(self) -> str:
-        """The function, returning what each line of its body assigns, with the number of the line."""
+        """The function, returning copies of what each line assigns, with the number of the line.
+
+        It is empty for a function that does anything else than assign and return, such as filling a tensor in a
+        loop: there it is not one line that does it.
+        """
         tree = deepcopy(self.tree)
         body: list[ast.stmt] = [*ast.parse("_seen = []").body]
         for statement in tree.body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)]):
-                    note = f"_seen.append(({statement.lineno}, {name}))"
+                    copied = f"getattr({name}, 'clone', lambda: None)()"
+                    note = f"_seen.append(({statement.lineno}, {copied}))"
                     body += [statement, *ast.parse(note).body]
                 case ast.Return(value=ast.expr() as value):
                     note = f"_seen.append(({statement.lineno}, {ast.unparse(value)}))\nreturn _seen"
                     body += ast.parse(note).body
+                case ast.Expr(value=ast.Constant()):  # its docstring
+                    pass
                 case _:
-                    body.append(statement)
+                    return ""
         tree.body = body
         return ast.unparse(ast.fix_missing_locations(tree))
 

@@ -112,6 +112,19 @@ def test_the_line_is_the_first_whose_rows_sum_to_one():
     assert "in place of" in second.text and second.answer in computed(second.text, SPELT_OUT)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "weights = x.new_zeros(len(x), len(x))\n    for i, word in enumerate(x):\n        weights[i] = torch.softmax(x.mv(word), 0)\n    return weights",
+        "weights = (x @ x.T).exp()\n    weights /= weights.sum(dim=1, keepdim=True)\n    return weights",
+    ],
+    ids=["in a loop", "in place"],
+)
+def test_where_no_single_line_does_it_none_is_asked_for(body):
+    asked = asked_of(f"def attention_weights(x):\n    {body}", weights)
+    assert not any("which line" in question.text for question in asked)
+
+
 def test_another_student_is_asked_other_questions_and_the_same_one_the_same():
     asked = {student: tuple(asked_of(SPELT_OUT, weights, student)) for student in "abcdefgh"}
     assert asked["a"] == tuple(asked_of(SPELT_OUT, weights, "a"))
