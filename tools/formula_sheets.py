@@ -49,7 +49,7 @@ def sheet(lecture: Path) -> str:
         if heading != section:
             section = heading
             anchor = heading.replace("`", "").replace(" ", "-")
-            leading = f"**[{heading}]({place}#{anchor})** {leading}"
+            leading = " · ".join(filter(None, (f"**[{heading}]({place}#{anchor})**", leading)))
         parts += [leading, formula]
     parts.append("## Letters and shapes")
     parts += letters(" ".join(texts), int(lecture.stem[:2]))

@@ -33,7 +33,9 @@ from autograder.probe.wire import WireError, encode
 
 NUMBER = 2  # questions for each student
 MOST = 20  # changes that are looked at in a part
+TRIES = 4  # inputs that are drawn, since on some of them no change shows
 NEAR = 0.006  # an answer with two decimals
+LARGE = 100  # numbers that nobody should have to work out
 APART = 0.02  # how far a change must move the number that is asked for
 OTHER_AXIS = {-1: 0, 1: 0, 0: 1, -2: -1, 2: 1}
 OTHER_SIGN: dict[type[ast.operator], tuple[str, str]] = {
@@ -107,11 +109,14 @@ def drawn_from(
     by_change: list[OwnQuestion] = []
     for part in parts:
         source = _defined_in(own, part.name) if part.example else ""
-        if source:
+        for _ in range(TRIES if source else 0):
             function = _Function(kernel, part, source, drawn)
-            by_line += function.first_line_with_rows_that_sum_to_one()
-            by_change += islice(function.changed(), MOST)
-            function.define(source)
+            if found := list(islice(function.changed(), MOST)):
+                by_line += function.first_line_with_rows_that_sum_to_one()
+                by_change += found
+                break
+        if source:
+            kernel.run(new_code_cell(source), 0)  # as it was, since later parts may call it
     drawn.shuffle(by_line)
     drawn.shuffle(by_change)
     return [*by_line[:1], *by_change][:NUMBER]
@@ -213,15 +218,16 @@ class _Function:
         right = self.call()
         given = ", ".join(f"{name} = {value.tolist()}" for name, value in self.given.items())
         for change in self._changes():
-            self.define(change.made_in(self.source))
+            source = change.made_in(self.source)
+            self.define(source)
             other = self.call()
             if places := _moved(right, other):
                 place = self.drawn.choice(places)
                 yield OwnQuestion(
-                    f"In line {change.line} of your `{self.part.name}`,\n\n"
-                    f"    {self.lines[change.line - 1].strip()}\n\n"
-                    f"somebody writes `{change.new}` in place of `{change.old}`. Which number is at "
-                    f"{place} of the result then, for {given}? Give two decimals.",
+                    f"Line {change.line} of your `{self.part.name}` is\n\n"
+                    f"    {self.lines[change.line - 1].strip()}\n\nSomebody makes of it\n\n"
+                    f"    {source.splitlines()[change.line - 1].strip()}\n\n"
+                    f"Which number is at {place} of the result then, for {given}? Give two decimals.",
                     round(other[tuple(place)].item(), 2),
                 )
 
@@ -302,4 +308,4 @@ def _moved(right: Any, other: Any) -> list[list[int]]:
         return []
     if right.shape != other.shape or not other.isfinite().all():
         return []
-    return ((right - other).abs() > APART).nonzero().tolist()
+    return (((right - other).abs() > APART) & (other.abs() < LARGE)).nonzero().tolist()
