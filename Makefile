@@ -4,7 +4,7 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout
-.PHONY: solutions-handout accuracy lock pdf site slides new-assignment new-lecture
+.PHONY: solutions-handout accuracy lock pdf questions site slides new-assignment new-lecture
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -83,6 +83,9 @@ pdf: setup  ## the lectures on paper, in build/pdf/ (needs Chromium; ONLY=2 or O
 
 slides: setup  ## a deck a lecture, in build/slides/ (ONLY=02_basic_self_attention for one, PDF=yes to print them)
 	@$(BIN)/python -m tools.slides $(ONLY) $(if $(filter yes,$(PDF)),--pdf)
+
+questions: setup  ## the lectures' questions for Moodle, Canvas and Anki, in build/questions/
+	@$(BIN)/python -m tools.quiz_banks
 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)

@@ -25,7 +25,7 @@ GUIDES = [
 ]
 NEWCOMERS = [
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "classroom", "glossary", "grading", "instructors", "living_course", "lms", "own_course", "students", "term", "tutors", "accessibility")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("assistants", "authors", "classroom", "glossary", "grading", "instructors", "living_course", "lms", "own_course", "students", "term", "tutors", "accessibility")),
 ]  # fmt: skip
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 # made by a class, a build or a reader, and not part of the repository
@@ -160,7 +160,16 @@ def test_commands_are_there_with_their_flags_and_files(guide):
 
 @by_guide
 def test_files_and_flags_in_running_text_are_there(guide):
-    commands = ("grade", "check", "lms scores", "lms unpack", "lms feedback", "export", "watch")
+    commands = (
+        "grade",
+        "check",
+        "ask",
+        "lms scores",
+        "lms unpack",
+        "lms feedback",
+        "export",
+        "watch",
+    )
     told = "".join(help_of(f"-m autograder {command}") for command in commands)
     codes = re.findall(r"`([^`\n]+)`", prose_of(guide))
     refuse_missing_files(codes if guide.parent.name != "autograder" else [])

@@ -1,23 +1,33 @@
-"""Write the questions of all lectures as a deck for Anki, which asks them again after days and weeks.
+"""Write the questions of all lectures and the terms of the glossary as a deck for Anki.
+
+Anki asks for them again after days and weeks.
 
     python -m tools.deck --to FILE            build/attention-course.apkg, unless FILE is another one
 
-A question is recognised by its id, so that a later deck changes the cards of an earlier one and leaves
-what a reader has learned as it is. The numbers below must stay for the same reason.
+A question is recognised by its id and a term by its name, so that a later deck changes the cards of an
+earlier one and leaves what a reader has learned as it is. The numbers below must stay for the same reason.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+from html import escape
 from pathlib import Path
 
 import genanki
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from lecture_kit import questions
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course.apkg"
 DECK_ID, MODEL_ID = 1_846_207_391, 1_846_207_392
+GLOSSARY = ROOT / "docs/glossary.md"
+ENTRY = re.compile(
+    r"^### (?P<term>[^\n]+)\n\n(?P<text>.+?)(?=\n\n#|\n*\Z)", re.MULTILINE | re.DOTALL
+)
 STYLE = """.card { font: 18px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 1rem auto; padding: 0 1rem; }
 code { font-size: 0.9em; }
 li { margin: 0.3em 0; }
@@ -52,12 +62,43 @@ def note(question: questions.Question) -> genanki.Note:
     )
 
 
+def terms() -> dict[str, str]:
+    """What the glossary says of each term, in Markdown."""
+    return {found["term"]: found["text"] for found in ENTRY.finditer(GLOSSARY.read_text("utf-8"))}
+
+
+def note_of_term(term: str, text: str) -> genanki.Note:
+    """The card of one term."""
+    lecture = re.search(r"Lecture\s+(\d+)", text)
+    if not lecture:
+        raise SystemExit(f"{GLOSSARY}: expected the lecture that teaches {term}; found none.")
+    return genanki.Note(
+        model=MODEL,
+        fields=[f"<p><b>{term}</b></p>", as_card(text), f"Lecture {lecture[1]}"],
+        guid=genanki.guid_for("attention-course", "glossary", term),
+        tags=["glossary", f"lecture-{int(lecture[1]):02}"],
+    )
+
+
+def as_card(text: str) -> str:
+    """Markdown as the HTML of a card: formulas for Anki's MathJax, and links, which lead nowhere there, as text."""
+    markdown = MarkdownIt().use(dollarmath_plugin)
+    markdown.add_render_rule(
+        "math_inline", lambda _, tokens, at, *__: f"\\({escape(tokens[at].content)}\\)"
+    )
+    for part in ("link_open", "link_close"):
+        markdown.add_render_rule(part, lambda *_: "")
+    return markdown.render(text)
+
+
 def write(to: Path) -> int:
     """Write the deck, and say how many cards it has."""
     deck = genanki.Deck(DECK_ID, "Attention and transformers")
     for lecture in questions.lectures():
         for question in questions.questions_of(lecture):
             deck.add_note(note(question))
+    for term, text in terms().items():
+        deck.add_note(note_of_term(term, text))
     to.parent.mkdir(parents=True, exist_ok=True)
     genanki.Package(deck).write_to_file(to)
     return len(deck.notes)
@@ -67,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--to", type=Path, default=ROOT / "build" / NAME)
     to = parser.parse_args(arguments).to
-    print(f"{to}: {write(to)} questions")
+    print(f"{to}: {write(to)} cards")
 
 
 if __name__ == "__main__":

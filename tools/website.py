@@ -39,7 +39,7 @@ import lecture_kit
 from autograder.order import by_number
 from lecture_kit import live
 from lecture_kit.live.page import STORED_FRAME
-from tools import deck, readme, website_preview
+from tools import deck, formula_sheets, readme, website_preview
 from tools.part import WHOLE, Part, PartError, each_link, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,6 +179,7 @@ def gather(source: Path, repository: str, part: Part = WHOLE) -> None:
     (frames / "translator.html").write_text(live.translation_view().page, "utf-8")
     deck.write(source / "extra" / deck.NAME)
     write_reference(source / "api")
+    formula_sheets.write(source / formula_sheets.FOLDER, part.left_out)
     copy_letters(source / "extra/_static")
     website_preview.draw(source / "extra/_static/preview.png")
     shutil.copy(SITE / "404.html", source / "extra")

@@ -86,6 +86,7 @@ weights = Part(
     attention.attention_weights,
     reads=("lecture 2, on similarity and softmax", LECTURE),
 )
+weights.example = {"x": (3, 2)}
 ROWS = weights.step(
     "each row sums to one and gives more weight to more similar words",
     1, sentence(T=5, D=3), sentence(T=3, D=7), judge=rows_rank,
@@ -127,6 +128,7 @@ batch = Part(
     reads=("lecture 2, on three roles and whole batches", LECTURE),
     may_call=("attention_weights", "basic_self_attention"),
 )
+batch.example = {"query": (1, 2, 2), "key": (1, 3, 2), "value": (1, 3, 1)}
 ONE = batch.step(
     "one sentence: every query gets the weighted sum of the values",
     1, triple(B=1, T=5, S=5, d_k=3, d_v=3), triple(B=1, T=3, S=3, d_k=7, d_v=7),

@@ -1,4 +1,4 @@
-"""``python -m autograder check``: one notebook, for its own author."""
+"""``python -m autograder check`` and ``ask``: one notebook, for its own author."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ def add_to(commands: Any) -> None:
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
     check.add_argument("--json", type=Path, help="also write points and sentences for programs")
     check.set_defaults(run=run)
+    ask = commands.add_parser("ask", help="two questions on your own code, after full points")
+    ask.add_argument("notebook", type=Path, help="the notebook with your answers")
+    ask.add_argument("--assignment", default="", help="its id, if the file has another name")
+    ask.add_argument("--student", default="", help="who is asked; another student, other questions")
+    ask.add_argument("--answers", nargs="+", default=[], help="what you answer, in this order")
+    ask.add_argument("--solutions", action="store_true", help="also say what is right")
+    ask.set_defaults(run=run_ask)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,6 +45,29 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         options.json.write_text(json.dumps(as_data(checked)), encoding="utf-8")
     return 0 if all(verdict.right for verdict in checked.report.verdicts.values()) else 1
+
+
+def run_ask(options: argparse.Namespace) -> int:
+    """Exit status 0: asked, and no answer is wrong; 1: one is; 2: there is nothing to ask."""
+    from autograder.grade.own_code import questions_on
+    from autograder.grade.self_check import NotGradable
+
+    try:
+        asked = questions_on(options.notebook, options.student, options.assignment, tell_doing)
+    except NotGradable as error:
+        print(f"not asked: {error}", file=sys.stderr)
+        return 2
+    tell_doing("")
+    wrong = 0
+    for number, question in enumerate(asked, start=1):
+        print(f"{number}. " + "\n".join(map(printable, question.text.splitlines())) + "\n")
+        if number <= len(options.answers):
+            right = question.is_right(options.answers[number - 1])
+            wrong += not right
+            print(f"   {options.answers[number - 1]} is {'right' if right else 'wrong'}.\n")
+        if options.solutions:
+            print(f"   The answer is {question.answer}.\n")
+    return 1 if wrong else 0
 
 
 def tell_doing(what: str) -> None:

@@ -63,7 +63,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceQuestion(Question):
-    """One of its choices is right."""
+    """One of its choices is right.
+
+    They are in alphabetical order, in whatever order they were written, so that a place tells nothing.
+    """
 
     choices: tuple[Choice, ...]
 
@@ -162,7 +165,8 @@ def _question(where: str, lecture: str, number: int, table: dict[str, Any]) -> Q
 
 
 def _choice(shared: dict[str, Any], own: dict[str, Any]) -> ChoiceQuestion:
-    choices = tuple(Choice(**choice) for choice in own.pop("choices"))
+    written = [Choice(**choice) for choice in own.pop("choices")]
+    choices = tuple(sorted(written, key=lambda choice: choice.text))
     return ChoiceQuestion(**shared, **own, choices=choices)
 
 

@@ -1,7 +1,9 @@
 """The website, built and opened: every page, every link, what search finds, and the live view."""
 
+import re
 import threading
 import time
+from base64 import b64decode
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -243,12 +245,32 @@ def test_paper_holds_the_page_and_nothing_to_click(browser, visit, page):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+def test_every_lecture_links_to_its_formulas_which_fit_one_page(browser, site, visit):
+    sheets = sorted(site.glob("formulas/*.html"))
+    assert len(sheets) == len(list(site.glob("lectures/*.html"))) == 12
+    for sheet in sheets:
+        lecture = BeautifulSoup((site / "lectures" / sheet.name).read_bytes(), "html.parser")
+        assert lecture.select_one(f'.page-head a[href="../formulas/{sheet.name}"]')
+        visit(f"formulas/{sheet.name}")
+        paper = {"paperWidth": 8.27, "paperHeight": 11.69}  # inches, A4
+        printed = b64decode(browser.execute_cdp_cmd("Page.printToPDF", paper)["data"])
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1, sheet.stem
+
+
 def test_no_answer_is_on_the_site(site):
     answer = "dim=-1, keepdim=True"
     solution = (website.ROOT / "solutions/a3_scaled_dot_product_attention").glob("*.ipynb")
     assert any("### BEGIN SOLUTION" in path.read_text() for path in solution), answer
     for path in site.rglob("*.ipynb"):
         assert "### BEGIN SOLUTION" not in path.read_text()
+    titles = [
+        title
+        for path in website.ROOT.glob("exams/[0-9]*.md")
+        for title in re.findall(r"^## Question \d: (.+) \(", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(titles) == 24
+    for path in site.rglob("*.html"):
+        assert not any(title in path.read_text("utf-8") for title in titles), path
 
 
 def test_every_link_leads_somewhere(site, pages):

@@ -1,6 +1,7 @@
 """Questions that answer: each is asked once, in its place, and every wrong answer is told why."""
 
 import re
+from collections import Counter
 from html import unescape
 
 import jupytext
@@ -95,6 +96,14 @@ def test_the_numbers_are_right():
     assert set(asked) == set(NUMBERS)
     for name, expected in NUMBERS.items():
         assert abs(asked[name].answer - expected) <= max(asked[name].tolerance, 1e-9), name
+
+
+def test_no_place_of_a_choice_gives_the_answer_away():
+    choices = [
+        question.choices for question in ALL if isinstance(question, questions.ChoiceQuestion)
+    ]
+    places = Counter(next(n for n, each in enumerate(them) if each.right) for them in choices)
+    assert {0, 1, 2} <= set(places) and max(places.values()) <= len(choices) / 2
 
 
 def right_choice(name):

@@ -1,9 +1,11 @@
-"""The deck for Anki opens, holds every question, and updates an earlier one."""
+"""The deck for Anki opens, holds every question and every term, and updates an earlier one."""
 
+import re
 import sqlite3
 import zipfile
 
 from lecture_kit import questions
+from tests.test_guides import ENTRIES
 from tools import deck
 
 ALL = [question for lecture in questions.lectures() for question in questions.questions_of(lecture)]
@@ -23,15 +25,30 @@ def rows(path, folder, query):
 
 def test_the_deck_opens_and_holds_every_question(tmp_path):
     path = tmp_path / "folder" / deck.NAME
-    assert deck.write(path) == len(ALL)
+    assert deck.write(path) == len(ALL) + len(ENTRIES)
     stored = rows(path, tmp_path, "select flds, tags from notes order by id")
-    assert rows(path, tmp_path, "select count(*) from cards") == [(len(ALL),)]
-    for question, (fields, tags) in zip(ALL, stored, strict=True):
+    assert rows(path, tmp_path, "select count(*) from cards") == [(len(stored),)]
+    for question, (fields, tags) in zip(ALL, stored[: len(ALL)], strict=True):
         front, back, lecture = fields.split("\x1f")
         assert questions.marked(question.text) in front
         assert back == questions.answered(question)
         assert lecture == f"Lecture {int(question.lecture)}"
         assert tags.split() == [f"lecture-{question.lecture}"]
+
+
+def test_the_deck_holds_every_term_of_the_glossary(tmp_path):
+    path = tmp_path / deck.NAME
+    deck.write(path)
+    stored = rows(path, tmp_path, "select flds, tags from notes order by id")[len(ALL) :]
+    for (term, entry), (fields, tags) in zip(ENTRIES, stored, strict=True):
+        front, back, lecture = fields.split("\x1f")
+        assert f">{term}<" in front
+        number = re.search(r"Lecture\s+(\d+)", entry)[1]
+        assert lecture == f"Lecture {number}" and f"Lecture {number}" in " ".join(back.split())
+        assert {"glossary", f"lecture-{int(number):02}"} == set(tags.split())
+        # formulas as Anki's MathJax reads them; links, whose pages are not there, as text
+        assert back.count("\\(") == back.count("\\)") == len(re.findall(r"\$[^$]+\$", entry))
+        assert not any(mark in back for mark in ("$", "](", "<a", "**"))
 
 
 def test_what_may_be_chosen_is_on_the_front_and_the_answer_is_not():
@@ -58,7 +75,7 @@ def test_a_later_deck_updates_an_earlier_one(tmp_path):
     query = "select guid, mid from notes order by id"
     known = rows(first, tmp_path, query)
     assert known == rows(second, tmp_path, query)
-    assert len({guid for guid, _ in known}) == len(ALL)
+    assert len({guid for guid, _ in known}) == len(ALL) + len(ENTRIES)
     assert {model for _, model in known} == {1_846_207_392}
     assert {row[0] for row in rows(second, tmp_path, "select did from cards")} == {1_846_207_391}
     # one guid as it was when the first deck was given to readers

@@ -107,6 +107,16 @@ def test_students_read_their_guide_and_no_other(copies):
 
 
 @BOTH
+def test_assistants_are_asked_to_be_tutors(copies, self_check):
+    asked = (copies[self_check] / "AGENTS.md").read_text(encoding="utf-8")
+    for rule in ("Ask first", "At most five lines", "never a whole part", "Do not edit them"):
+        assert rule in asked
+    assert "{" not in asked and ("autograder check" in asked) == self_check
+    readme = (copies[self_check] / "README.md").read_text(encoding="utf-8")
+    assert "(AGENTS.md)" in readme and "(docs/students.md#Ask-an-assistant)" in readme
+
+
+@BOTH
 def test_every_link_of_the_copy_leads_to_what_it_has(copies, self_check):
     folder = copies[self_check]
     pages = [folder / name for name in files(folder) if name.endswith((".md", ".ipynb"))]
