@@ -190,7 +190,7 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 # the **summary**. In the picture, $h^{(j)}$ are the states of the encoder, with halves $h_F^{(j)}$ and $h_B^{(j)}$, and
 # $s^{(i)}$ those of the decoder.
 #
-# <!-- slide: All that the decoder knows passes through one vector -->
+# <!-- slide: Without attention, all that the decoder knows passes through one vector -->
 #
 # ![Two panels for the question kannst du mir helfen ?, in English can you help me ?. Upper panel,
 # one vector for the whole sentence: the encoder states h1 to h5 are chained in both directions; the backward half of

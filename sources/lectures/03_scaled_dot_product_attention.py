@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a3_scaled_dot_product_attention
-#     deeper: 27
-#     minutes: 58
+#     deeper: 28
+#     minutes: 57
 #     summary: Learned queries, keys and values, and why the scores are divided by √dₖ.
 #   jupytext:
 #     text_representation:
@@ -33,7 +33,7 @@
 #   under which a model fails without the scale;
 # - implement a softmax that cannot overflow.
 #
-# **Time** about 58 minutes with views and questions, and 27 for going deeper.
+# **Time** about 57 minutes with views and questions, and 28 for going deeper.
 # **Needs** [lecture 2](02_basic_self_attention.ipynb), variance, the chain rule.
 
 # %%
@@ -362,8 +362,8 @@ figure = plotting.attention_maps(
 )
 plotting.picture(
     figure,
-    caption="Rows are named after the word that is predicted next. With random maps this head attends to "
-    "everything, after training mostly to the translation of that word.",
+    caption="Rows are named after the word that is predicted next. Random maps attend to everything; after "
+    "training, this head attends mostly to that word's translation.",
     alt="Two maps of attention weights. Ten rows, the positions of the decoder, each named after the word "
     "that comes next; eleven German words as columns. Left, before training: all weights lie between "
     "0.05 and 0.17. Right, after training: you on du 1.0, help on helfen 0.9, me on mir 1.0, translate "
@@ -494,25 +494,15 @@ plotting.picture(
 # 0.0006. The softmax is **saturated**. One key has nearly all the weight, and small changes of the scores change
 # nothing.
 #
-# For many keys, let $g = \partial L / \partial z$ be the gradient of the loss at the output. A change of $\omega_j$
-# moves $\alpha_j$ with slope $\alpha_j(1-\alpha_j)/\tau$ and every other $\alpha_k$ with slope $-\alpha_j
-# \alpha_k/\tau$, and each $\alpha_k$ moves the loss with slope $g \cdot v^{(k)}$. Summed over $k$, with $z = \sum_k
-# \alpha_k v^{(k)}$, this gives
-#
-# <!-- slide: A key's gradient is proportional to its weight -->
-#
-# $$\frac{\partial L}{\partial \omega_j} = \frac{\alpha_j}{\tau} \Big( g \cdot v^{(j)} - \sum_k \alpha_k\, g \cdot
-# v^{(k)} \Big) = \frac{\alpha_j}{\tau} \left( g \cdot v^{(j)} - g \cdot z \right)$$
-#
-# Two effects pull in opposite directions. Without the scale, if one weight is 1, then $z = v^{(j)}$ for that key and
-# its bracket vanishes, while all other $\alpha_j$ are 0. No score gets any gradient, *whether the choice was right or
-# wrong*. With the scale, the factor $1/\tau$ makes every gradient $\sqrt{d_k}$ times smaller. Only a measurement can
-# tell which effect wins.
+# Two effects pull in opposite directions. Without the scale, $\alpha_1(1-\alpha_1)$ is nearly 0 for most pairs of keys,
+# and their scores get hardly any gradient, *whether the choice was right or wrong*. With the scale, the factor $1/\tau$
+# makes every gradient $\sqrt{d_k}$ times smaller. Only a measurement can tell which effect wins; section 8 has the
+# formula for many keys.
 #
 # ### Entropy and gradient, measured
 #
-# The result first: **with the scale, attention starts alike at every width; without it, a few queries of a wide head
-# get most of the gradient.** We draw 1000 queries with 16 keys each. The **entropy** of their weights, $-\sum_j
+# The result first: **with the scale, attention starts alike at every width; without it, the gradient of a wide head
+# goes to few of its queries.** We draw 1000 queries with 16 keys each. The **entropy** of their weights, $-\sum_j
 # \alpha_j \ln \alpha_j$, is 0 if one key gets everything and $\ln 16 \approx 2.77$ if all get the same. The gradient
 # is the one that arrives at the query, from which $W_q$ learns.
 
@@ -602,7 +592,7 @@ plotting.picture(
 )
 
 # %% [markdown]
-# <!-- slide: Without the scale the gradient grows uneven: few queries get most of it -->
+# <!-- slide: In wide heads without the scale, the typical gradient vanishes and the mean grows -->
 #
 # | $d_k$ | 16 | 64 | 128 | 256 | 1024 |
 # |---|--:|--:|--:|--:|--:|
@@ -866,10 +856,10 @@ plotting.picture(
 #
 # More steps help in part, and Adam does no better (section 8).
 #
-# The typical gradient does not explain why 256 fails where 64 does not, since from `nn.Linear` it is larger without
-# the scale at both. A likelier explanation is the weight of the *right* key at the start, to which its gradient is
-# proportional. In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at 1024; with the scale,
-# it is 0.024 to 0.031 at every width, close to 1/32.
+# The typical gradient does not explain why 256 fails where 64 does not, since from `nn.Linear` it is larger without the
+# scale at both. A likelier explanation is the weight of the *right* key at the start, to which its gradient is
+# proportional (section 8). In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at 1024; with
+# the scale, it is 0.024 to 0.031 at every width, close to 1/32.
 #
 # So a missing scale hurts where scores start out large, in wide heads or after a large initialisation.
 
@@ -1149,6 +1139,19 @@ assert np.dot(batch, swapped).shape == (2, 5, 2, 5) and (batch @ swapped).shape 
 
 # %% [markdown]
 # ## 8. Going deeper: how the unscaled model fails
+#
+# **The gradient for many keys.** Let $g = \partial L / \partial z$ be the gradient of the loss at the output. A change
+# of $\omega_j$ moves $\alpha_j$ with slope $\alpha_j(1-\alpha_j)/\tau$ and every other $\alpha_k$ with slope
+# $-\alpha_j \alpha_k/\tau$, and each $\alpha_k$ moves the loss with slope $g \cdot v^{(k)}$. Summed over $k$, with $z =
+# \sum_k \alpha_k v^{(k)}$, this gives
+#
+# <!-- slide: A key's gradient is proportional to its weight -->
+#
+# $$\frac{\partial L}{\partial \omega_j} = \frac{\alpha_j}{\tau} \Big( g \cdot v^{(j)} - \sum_k \alpha_k\, g \cdot
+# v^{(k)} \Big) = \frac{\alpha_j}{\tau} \left( g \cdot v^{(j)} - g \cdot z \right)$$
+#
+# If one weight is 1, then $z = v^{(j)}$ for that key and its bracket vanishes, while all other $\alpha_j$ are 0, so no
+# score gets any gradient.
 #
 # **The gradient at a smaller variance.** Section 4 measured entropy and gradient for entries of variance 1. With
 # ordinary inputs, the queries and keys of a new `nn.Linear` have a third of that, so their scores spread as ours did at
