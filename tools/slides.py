@@ -34,6 +34,8 @@ from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
 
 from autograder.order import by_number
 from lecture_kit import questions
@@ -64,6 +66,9 @@ console.log(JSON.stringify(formulas.map(([kind, spoken, text]) => katex.renderTo
     {displayMode: kind === 'display', output: spoken ? 'mathml' : 'html', strict: 'error'}))));"""
 
 
+READY = "return document.documentElement.dataset.shown === 'true'"
+
+
 class SlideError(Exception):
     """A slide that cannot be shown: which one, and what to do."""
 
@@ -86,26 +91,29 @@ class Reader:
         self.name = name
         self.slides: list[Slide] = []
         self.marked: Slide | None = None  # the slide of the last mark, while it goes on
-        self.ahead: list[str] | None = []  # what is said before the next slide, after a heading
+        self.lines = 0.0  # that it takes in the smallest letters
+        self.opening = ""  # of a section, until it has something to show
+        self.ahead: list[str] | None = []  # what is said after a heading, before the next slide
         self.section = self.heading = ""
         self.markdown = markdown()
         for cell in notebook.cells:
-            if cell.cell_type == "markdown":
-                self.read_text(cell.source)
-            else:
-                self.read_code(cell)
+            read = self.read_text if cell.cell_type == "markdown" else self.read_code
+            read(cell)
         self.close()
         self.slides[0].body = f"<p>{escape(notebook.metadata.course['summary'])}</p>"
 
     def add(self, head: str, kind: str, body: str = "", notes: Iterable[str] = ()) -> Slide:
         self.close()
-        slide = Slide(head, kind, body, self.section, [*(self.ahead or ()), *notes])
-        self.ahead = None
+        said, self.ahead = self.ahead or [], None
+        if self.opening:
+            self.slides.append(Slide(self.opening, "section", "", self.section, said))
+            self.opening, said = "", []
+        slide = Slide(head, kind, body, self.section, [*said, *notes])
         self.slides.append(slide)
         return slide
 
     def close(self) -> None:
-        """End the slide of a mark; it must have something to show, and room for it."""
+        """End the slide of a mark, which must have something to show."""
         if self.marked and not self.marked.body:
             raise self.error(
                 self.marked.head,
@@ -121,49 +129,44 @@ class Reader:
 
     # ------------------------------------------------------------------------------------ text
 
-    def read_text(self, text: str) -> None:
-        blocks = list(blocks_of(self.markdown.parse(text)))
-        found = [mark[1] for block in blocks if (mark := MARK.fullmatch(block[0].content.strip()))]
-        for mark in MARK.findall(text):
-            if mark not in found:
+    def read_text(self, cell: NotebookNode) -> None:
+        blocks = list(blocks_of(self.markdown.parse(cell.source)))
+        alone = [mark_in(block) for block in blocks]
+        for mark in [*MARK.findall(cell.source), cell.metadata.get("slide")]:
+            if mark and mark not in alone:
                 raise self.error(
-                    mark, "its mark does not stand alone. Put an empty line around it."
+                    mark,
+                    "in text, a mark stands on a line of its own between empty lines: "
+                    f"<!-- slide: {mark} -->",
                 )
         for block in blocks:
             first, inner = block[0], block[min(1, len(block) - 1)]
             if first.type == "heading_open":
                 self.read_heading(first.tag, inner.content)
+            elif mark := mark_in(block):
+                self.marked, self.lines = self.add(self.inline(mark), "shown"), 0
             elif first.type == "html_block":
-                if mark := MARK.fullmatch(first.content.strip()):
-                    self.marked = self.add(self.inline(mark[1]), "shown")
-                    self.lines = 0.0
-            elif is_prose(block):
-                self.say(self.rendered(block))
-            elif self.marked:
+                continue
+            elif self.marked and (first.type != "paragraph_open" or is_picture(inner)):
                 self.show(self.marked, block)
-            elif inner.type != "inline" or not is_picture(inner):
-                self.say(self.rendered(block))
+            elif not is_picture(inner):
+                said = self.slides[-1].notes if self.ahead is None else self.ahead
+                said.append(self.rendered(block))
 
     def read_heading(self, tag: str, text: str) -> None:
         self.close()
         self.heading = self.inline(text)
         if tag == "h1":
-            lecture, _, title = text.partition(": ")
-            self.section = lecture
-            self.add(self.inline(title or lecture), "title")
+            self.section, _, title = text.partition(": ")
+            self.add(self.inline(title or text), "title")
         elif tag == "h2":
-            if self.slides[-1].kind == "section":  # which showed nothing
-                self.slides.pop()
+            numbered = NUMBERED.fullmatch(text)
+            self.opening = (
+                f"<span>{numbered[1]}</span> {self.inline(numbered[2])}" if numbered else ""
+            )
             self.section, self.ahead = self.heading, []
-            if numbered := NUMBERED.fullmatch(text):
-                head = f"<span>{numbered[1]}</span> {self.inline(numbered[2])}"
-                self.add(head, "section")
         elif self.ahead is None:
             self.ahead = []
-
-    def say(self, html: str) -> None:
-        """Have the speaker say it: of the slide that is seen, or before the next one."""
-        (self.slides[-1].notes if self.ahead is None else self.ahead).append(html)
 
     def show(self, slide: Slide, block: list[Token]) -> None:
         slide.body += self.rendered(block)
@@ -172,8 +175,8 @@ class Reader:
         if self.lines > there:
             raise self.error(
                 slide.head,
-                f"it needs about {self.lines:.0f} lines of the smallest letters, and a slide has {there:.0f}. "
-                "Give a part of it a mark of its own, or shorten it.",
+                f"it needs about {self.lines:.0f} lines of the smallest letters, and there is room for "
+                f"{there:.0f}. Give a part of it a mark of its own, or shorten it.",
             )
 
     def room_below(self, head: str) -> int:
@@ -192,41 +195,39 @@ class Reader:
     # ------------------------------------------------------------------------------------ code
 
     def read_code(self, cell: NotebookNode) -> None:
-        marked = "slide" in cell.metadata
-        head = self.inline(cell.metadata.get("slide", ""))
-        if re.search(r"[\t\n\b\f\r]", head):
+        given = cell.metadata.get("slide", "")
+        head = self.inline(given)
+        if re.search(r"[\t\n\b\f\r]", given):
             raise self.error(
                 head, r'in the header of a cell write two backslashes: "$d_\\text{model}$".'
             )
-        pages = [output.data.get("text/html", "") for output in cell.outputs if "data" in output]
-        pictures = [(picture, html) for html in pages if (picture := PICTURE.search(html))]
-        printed = printed_by(cell)
         if asked := ASKED.search(cell.source):
-            question = next(q for q in questions.questions_of(asked[1]) if q.id == asked[2])
-            self.add(
-                head or "Your turn",
-                "question",
-                asked_on_a_slide(question),
-                [questions.answered(question)],
+            question = next(
+                each for each in questions.questions_of(asked[1]) if each.id == asked[2]
             )
-        elif pictures:
-            for picture, html in pictures:
+            answer = questions.answered(question)
+            self.add(head or "Your turn", "question", on_a_slide(question), [answer])
+            return
+        seen = False
+        for html in (output.get("data", {}).get("text/html", "") for output in cell.outputs):
+            if picture := PICTURE.search(html):
                 caption = CAPTION.search(html)
-                body = (
-                    f'<img alt="{picture["alt"]}" src="data:image/svg+xml;base64,{picture["svg"]}">'
-                )
+                own = caption[1].rstrip(".") if caption else self.heading
+                source = f"data:image/svg+xml;base64,{picture['svg']}"
                 notes = [f"<p>{caption[1]}</p>"] if caption else []
-                self.add(head or (caption[1] if caption else self.heading), "shown", body, notes)
-        elif view := next(filter(None, map(STORED_FRAME.search, pages)), None):
-            body = f'<iframe title="{view["title"]}" data-page="{view["page"]}"></iframe>'
-            self.add(head or view["title"], "view", body)
-        elif marked:
-            self.add(head, "code", self.code(head, essence(cell.source), printed))
+                self.add(
+                    head or own, "shown", f'<img alt="{picture["alt"]}" src="{source}">', notes
+                )
+            elif view := STORED_FRAME.search(html):
+                frame = f'<iframe title="{view["title"]}" data-page="{view["page"]}"></iframe>'
+                self.add(head or view["title"], "view", frame)
+            seen |= bool(PICTURE.search(html) or STORED_FRAME.search(html))
+        if head and not seen:
+            self.add(head, "code", self.code(head, essence(cell.source), printed_by(cell)))
 
     def code(self, head: str, source: str, printed: str) -> str:
         """Code above or beside what it printed, in letters as large as the slide has room for."""
-        wide, high = extent(source)
-        wide_out, high_out = extent(printed)
+        (wide, high), (wide_out, high_out) = extent(source), extent(printed)
         room = self.room_below(head)
         below = size_for(max(wide, wide_out), high + high_out, 40, room - (70 if printed else 28))
         beside = size_for(wide + wide_out, max(high, high_out), 110, room - 28) if printed else 0
@@ -251,18 +252,19 @@ def markdown() -> MarkdownIt:
     """A parser as the website's, that keeps formulas as they are, and no links."""
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
 
-    def formula(text: str, options: dict) -> str:
-        kind = "display" if options["display_mode"] else "inline"
-        return f"<tex {kind}>{escape(text.strip())}</tex>"
+    def formula(_renderer, tokens: list[Token], place: int, _options, _env) -> str:
+        kind = "inline" if tokens[place].type == "math_inline" else "display"
+        return f"<tex {kind}>{escape(tokens[place].content.strip())}</tex>"
 
     def image(_renderer, tokens: list[Token], place: int, _options, _env) -> str:
         file = ROOT / "lectures" / str(tokens[place].attrs["src"])
-        return (
-            f'<img alt="{escape(" ".join(tokens[place].content.split()))}" src="{as_data(file)}">'
-        )
+        alt = escape(" ".join(tokens[place].content.split()))
+        return f'<img alt="{alt}" src="{as_data(file)}">'
 
-    parser.use(dollarmath_plugin, renderer=formula, double_inline=True)
+    parser.use(dollarmath_plugin, double_inline=True)
     parser.add_render_rule("image", image)
+    for kind in ("math_inline", "math_inline_double", "math_block"):
+        parser.add_render_rule(kind, formula)
     for part in ("link_open", "link_close"):
         parser.add_render_rule(part, lambda *_: "")
     return parser
@@ -278,42 +280,32 @@ def blocks_of(tokens: list[Token]) -> Iterator[list[Token]]:
             block = []
 
 
+def mark_in(block: list[Token]) -> str | None:
+    found = MARK.fullmatch(block[0].content.strip()) if block[0].type == "html_block" else None
+    return found and found[1]
+
+
 def is_picture(inner: Token) -> bool:
     return [child.type for child in inner.children or []] == ["image"]
 
 
-def is_prose(block: list[Token]) -> bool:
-    return block[0].type == "paragraph_open" and not is_picture(block[1])
-
-
 def lines_of(block: list[Token]) -> float:
-    """About how many lines a block takes in the smallest letters, on the width of a slide."""
+    """About how many lines of the smallest letters a block takes: a list, a table, a formula, a figure."""
+    if block[0].type in ("fence", "math_block"):
+        return max(3.5, block[0].content.count("\n"))
     room = WIDTH / SMALLEST_TEXT / WORDS
-    if block[0].type == "table_open":
-        cells = [0 if token.type == "tr_open" else letters(token) for token in block
-                 if token.type in ("tr_open", "inline")]  # fmt: skip
-        columns = sum(token.type == "th_open" for token in block)
-        rows = [cells[n + 1 : n + 1 + columns] for n in range(0, len(cells), columns + 1)]
-        widest = [max(column) + 3 for column in zip(*rows, strict=True)]
-        share = max(1.0, sum(widest) / room)
-        high = (
-            max(math.ceil(n * share / w) for n, w in zip(row, widest, strict=True)) for row in rows
-        )
-        return sum(high) + 0.6 * len(rows)
-    if block[0].type == "math_block":
-        return 3.5
-    if block[0].type == "fence":
-        return block[0].content.count("\n") + 1
-    texts = [token for token in block if token.type == "inline"]
-    return sum(
-        8 if is_picture(token) else math.ceil(letters(token) / room) + 0.3 for token in texts
-    )
+    rows, in_table = [0.0], block[0].type == "table_open"
+    for token in block:
+        if token.type == "inline":
+            rows[-1] += 8 * room if is_picture(token) else letters(token) + 4 * in_table
+        if token.type == "tr_open" or (token.type == "inline" and not in_table):
+            rows.append(0)
+    return sum(math.ceil(row * (1.2 if in_table else 1) / room) + 0.4 for row in rows if row)
 
 
 def letters(token: Token) -> int:
     """About how many letters of a text are seen."""
-    text = re.sub(r"\]\([^)]*\)|\\(?:text|math)\w+|[{}$^_*`\[\]\\]", "", token.content)
-    return len(text)
+    return len(re.sub(r"\]\([^)]*\)|\\(?:text|math)\w+|[{}$^_*`\[\]\\]", "", token.content))
 
 
 # ---------------------------------------------------------------------------------------------- code
@@ -374,7 +366,7 @@ def size_for(wide: int, high: int, margin: int, room: int) -> float:
 # ---------------------------------------------------------------------------------------- questions
 
 
-def asked_on_a_slide(question: questions.Question) -> str:
+def on_a_slide(question: questions.Question) -> str:
     """A question, and its answer, which comes with a click."""
     marked = questions.marked
     says = ""
@@ -460,8 +452,9 @@ def html_of(slide: Slide, lecture: str) -> str:
     level = "h1" if slide.kind == "title" else "h2"
     foot = lecture if slide.section == lecture else f"{lecture} · {slide.section}"
     return (
-        f'<section class="{slide.kind}"><{level}>{slide.head}</{level}><div class="body">{slide.body}</div>'
-        f"<footer>{foot}</footer>{f'<aside class=notes>{notes}</aside>' if notes else ''}</section>"
+        f'<section class="{slide.kind}"><div class="slide"><{level}>{slide.head}</{level}>'
+        f'<div class="body">{slide.body}</div>'
+        f"<footer>{foot}</footer></div>{f'<aside class=notes>{notes}</aside>' if notes else ''}</section>"
     )
 
 
@@ -477,17 +470,27 @@ def page_of(name: str, notebook: NotebookNode) -> tuple[str, int]:
 
 def print_out(deck: Path) -> Path:
     """A PDF with a page a slide, and one more for each answer."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not browser:
+    browser, driver = (
+        next(filter(None, map(shutil.which, BROWSERS)), None),
+        shutil.which("chromedriver"),
+    )
+    if not (browser and driver):
         raise SlideError(
-            "print-outs need Chromium or Chrome; or open a deck with ?print-pdf and print it."
+            "a print-out needs Chromium and its chromedriver; without them, open a deck with ?print-pdf "
+            "behind its address in any browser, and print it from there."
+        )
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in ("--headless=new", "--no-sandbox"):
+        options.add_argument(flag)
+    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as chromium:
+        chromium.get(f"{deck.resolve().as_uri()}?print-pdf")
+        WebDriverWait(chromium, 120).until(lambda page: page.execute_script(READY))
+        printed = chromium.execute_cdp_cmd(
+            "Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True}
         )
     pdf = deck.with_suffix(".pdf")
-    subprocess.run(
-        [browser, "--headless", "--no-sandbox", "--no-pdf-header-footer", "--virtual-time-budget=60000",
-         f"--print-to-pdf={pdf}", f"{deck.resolve().as_uri()}?print-pdf"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    pdf.write_bytes(base64.b64decode(printed["data"]))
     return pdf
 
 
