@@ -64,8 +64,13 @@ def fixed_vector(ax, y):
     networks(ax, y)
     box(ax, 7.0, y + 1.25, 1.5, 0.76, "summary", role="one vector")
     # The forward direction ends at the last word, the backward direction at the first.
-    for column in (GERMAN_COLUMNS[0], GERMAN_COLUMNS[-1]):
+    for column, state, side in (
+        (GERMAN_COLUMNS[0], "$h_B^{(1)}$", "left"),
+        (GERMAN_COLUMNS[-1], "$h_F^{(5)}$", "right"),
+    ):
         ax.plot([column, column], [y + HALF, y + 1.25], color=INK, linewidth=1.8, zorder=2)
+        beside = column + (0.12 if side == "left" else -0.12)
+        label(ax, beside, y + 0.8, state, SMALL_TEXT, ha=side)
     arrow(ax, (GERMAN_COLUMNS[0], y + 1.25), (6.24, y + 1.25))
     ax.plot([7.76, ENGLISH_COLUMNS[-1]], [y + 1.25] * 2, color=INK, linewidth=1.8, zorder=2)
     for column in ENGLISH_COLUMNS:

@@ -49,6 +49,7 @@ RUNS = {
     "one vector": Run(False, 2000, seeds=(0, 1, 2, 3, 4)),
     "attention, longer": Run(True, 6000),
     "one vector, longer": Run(False, 10_000, seeds=(0, 1, 2)),
+    "attention, 128 units": Run(True, 1200, units=128, rate=0.005),
     "one vector, 128 units": Run(False, 2000, units=128, rate=0.005),
     "attention, rate 0.003": Run(True, 1200, rate=0.003),
     "one vector, rate 0.003": Run(False, 2000, rate=0.003),

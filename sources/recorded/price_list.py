@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 NUM_GOODS, NUM_PRICES, WIDTH, SEEDS = 32, 8, 32, range(5)
-RATES = {"SGD": (0.1, 0.3, 1.0, 3.0), "Adam": (0.001, 0.003, 0.01, 0.03)}
+RATES = {"SGD": (0.1, 0.3, 1.0, 3.0), "Adam": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)}
 
 _generator = torch.Generator().manual_seed(3)
 GERMAN = torch.randn(NUM_GOODS, WIDTH, generator=_generator)
