@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     assignment: a4_masks
-#     deeper: 16
+#     deeper: 17
 #     minutes: 59
 #     summary: Causal and padding masks, −∞ before the softmax, and how to find a leak.
 #   jupytext:
@@ -36,7 +36,7 @@
 # - tell PyTorch's two opposite mask conventions apart;
 # - find a leak of future tokens in a model without training it.
 #
-# **Time** about 59 minutes with views and questions, and 16 for going deeper.
+# **Time** about 59 minutes with views and questions, and 17 for going deeper.
 # **Needs** queries, keys, values and the scale of [lecture 3](03_scaled_dot_product_attention.ipynb).
 
 # %%

@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     assignment: a5_multi_head_attention
-#     deeper: 23
+#     deeper: 24
 #     minutes: 60
 #     summary: Several small heads side by side at the cost of one, what they learn, and where one head fails.
 #   jupytext:
@@ -34,7 +34,7 @@
 # - derive why any number of narrow heads takes as many multiplications as one wide head;
 # - measure what each head of a trained model attends to.
 #
-# **Time** about 60 minutes with views and questions, and 23 for going deeper.
+# **Time** about 60 minutes with views and questions, and 24 for going deeper.
 # **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb)
 # and [lecture 4](04_masked_attention.ipynb).
 
