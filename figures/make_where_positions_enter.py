@@ -68,7 +68,7 @@ def draw():
     formulas = [
         "$x^{(i)} + PE_i$",
         r"$\omega_{ij} + b_{j-i}$",
-        "$R(i)\\,q^{(i)} \\cdot R(j)\\,k^{(j)}$",
+        "$R(-i)\\,q^{(i)} \\cdot R(-j)\\,k^{(j)}$",
     ]
     often = ["once, at the bottom", "in every layer", "in every layer"]
     for x, formula, text in zip(middles, formulas, often, strict=True):

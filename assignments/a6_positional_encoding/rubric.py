@@ -358,7 +358,7 @@ FAR = table.step(
 module = Part(
     "PositionalEncoding(d_model, dropout=0.1, max_len=5000)(x (B, T, D)) -> (B, T, D)",
     positional.PositionalEncoding,
-    reads=("lecture 6, on adding positions to words", f"{LECTURE}#4.-Adding-positions-to-words"),
+    reads=("lecture 6, on adding positions to tokens", f"{LECTURE}#4.-Adding-positions-to-tokens"),
     may_call=("positional_encoding",),
 )
 ADDED = module.step(

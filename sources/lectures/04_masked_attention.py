@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a4_masks
-#     deeper: 15
-#     minutes: 58
+#     deeper: 17
+#     minutes: 59
 #     summary: Causal and padding masks, −∞ before the softmax, and how to find a leak.
 #   jupytext:
 #     text_representation:
@@ -19,11 +19,13 @@
 # # Lecture 4: Masked attention
 #
 # From now on we speak of **tokens**, the units that a model reads; ours are words, punctuation and marks such as
-# `<bos>`. Attention lets every token attend to every other one. In two cases that must be prevented. A model that
+# `<bos>`. Attention lets every token attend to every other one. In two cases this has to be prevented. A model that
 # learns to generate text must not attend to the tokens it is about to predict, and no token should attend to padding,
 # which only fills the sentences of a batch up to the same length. A **mask** decides which query may attend to which
 # key. It takes one line of code, and if that line lets through too much, training looks perfect and the model is
 # useless.
+#
+# <!-- slide: By the end you can build masks and find leaks -->
 #
 # **By the end of this lecture you will be able to**
 #
@@ -34,7 +36,7 @@
 # - tell PyTorch's two opposite mask conventions apart;
 # - find a leak of future tokens in a model without training it.
 #
-# **Time** about 58 minutes with views and questions, and 15 for going deeper.
+# **Time** about 59 minutes with views and questions, and 17 for going deeper.
 # **Needs** queries, keys, values and the scale of [lecture 3](03_scaled_dot_product_attention.ipynb).
 
 # %%
@@ -62,9 +64,11 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # does not.
 #
 # In training the whole sentence exists. So one pass through the network can predict all tokens side by side, each from
-# the true tokens before it. Giving the model the true tokens instead of its own is **teacher
-# forcing** (Williams and Zipser, 1989), as in lecture 1. It is also dangerous, because the answers are in the same
-# tensor as the questions.
+# the true tokens before it. Feeding the model the true tokens instead of its own predictions is called **teacher
+# forcing** (Williams and Zipser, 1989); you met it in lecture 1. It is also dangerous, because the answers are in the
+# same tensor as the questions.
+#
+# <!-- slide: Input 4 is the answer that output 3 must give -->
 #
 # ![Three rows of five boxes. Below, the shifted input: bos, can, you, help, me, at positions 1 to 5.
 # In the middle the outputs z1 to z5. On top the targets: can, you, help, me, eos. Solid
@@ -80,32 +84,31 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # $y^{(i)}$.
 #
 # The rule is that **position $i$ may attend to position $j$ if $j \le i$.** That includes position $i$ itself, and
-# rightly so, because its input is $y^{(i-1)}$. The next input, at position $i+1$, is the answer $y^{(i)}$. A path
-# from an answer to the output that must give it is called a **leak**.
+# rightly so, because its input is $y^{(i-1)}$. The next input, at position $i+1$, is the answer $y^{(i)}$. Any path
+# from an answer to the output that has to predict it is called a **leak**.
 #
-# So the mask hides whatever lies ahead, from $T-1$ tokens for the first position to none for the last. Only the decoder
-# is restricted like this, because an encoder reads a sentence that is finished and may attend in both directions.
+# Only the decoder is restricted like this. An encoder reads a sentence that is finished, and may attend in both
+# directions.
 
 # %% [markdown]
 # ## 2. Shifted targets
 #
 # The shift puts `<bos>` in front, moves every token one position to the right, and drops the last target, because
-# nothing follows it. Here is the shift as a loop. The second sentence is
-# shorter and is filled up with `<pad>`.
+# nothing follows it. Here is the shift as a loop. The second sentence is shorter and is filled up with `<pad>`.
 
-# %%
+# %% slide="The shift puts `<bos>` in front and drops the last target"
 vocabulary = ["<pad>", "<bos>", "<eos>", "can", "you", "help", "me", "thanks"]
 PAD, BOS, EOS = 0, 1, 2
 target_ids = torch.tensor([[3, 4, 5, 6, EOS], [7, EOS, PAD, PAD, PAD]])  # (B, T)
 B, T = target_ids.shape
 
-by_loop = torch.empty_like(target_ids)
+shifted_by_loop = torch.empty_like(target_ids)
 for b in range(B):
     for i in range(T):
-        by_loop[b, i] = BOS if i == 0 else target_ids[b, i - 1]
+        shifted_by_loop[b, i] = BOS if i == 0 else target_ids[b, i - 1]
 
 shifted = masks.shift_right(target_ids, BOS)  # (B, T)
-assert torch.equal(shifted, by_loop)
+assert torch.equal(shifted, shifted_by_loop)
 for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
     print(f"{name:>7}: " + " ".join(f"{vocabulary[k]:>6}" for k in row))
 
@@ -114,7 +117,8 @@ for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
 # "you"; and so on.
 #
 # Position $i$ sees inputs 1 to $i$. Since the inputs are shifted, these are `<bos>` and the targets 1 to $i-1$. Hiding
-# position $i$ from itself as well, "to be safe", would take away the latest token and leave position 1 with nothing.
+# position $i$ from itself as well, "to be safe", would keep attention from the latest token and leave position 1 with
+# nothing to attend to.
 
 # %% [markdown]
 # ## 3. The causal mask
@@ -122,10 +126,9 @@ for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
 # ### First without a mask
 #
 # The output at position $i$ should be what it would be if the sentence ended there. So we let it end there. This loop
-# never touches the future, so we can trust it. Random vectors stand for the queries, keys and values of five
-# tokens.
+# never touches the future, so we can trust it. Random vectors stand for the queries, keys and values of five tokens.
 
-# %%
+# %% slide="A loop that never touches the future"
 generator = torch.Generator().manual_seed(4)
 d_k, d_v = 4, 6
 query = torch.randn(T, d_k, generator=generator)
@@ -143,7 +146,7 @@ for i in range(T):
 # A mask is a `bool` tensor with one row per query and one column per key. In this course **`True` means may
 # attend**. Here are three ways to build the causal mask:
 
-# %%
+# %% slide="The causal mask is the rule $j \\le i$, written down"
 by_loop = torch.empty(T, T, dtype=torch.bool)
 for i in range(T):
     for j in range(T):
@@ -160,10 +163,9 @@ assert torch.equal(masks.causal_mask(T), by_loop)
 print("all three are the mask of course_utils")
 
 # %% [markdown]
-# The comparison is the most useful of the three. It is the rule $j \le i$ itself, so you can check it by reading it and
-# change it easily. With `& (position[:, None] - position[None, :] < 3)` each token sees a window of three.
+# The comparison is the rule $j \le i$ itself, so you can check it by reading it and change it easily. With `& (position[:, None] - position[None, :] < 3)` each token sees a window of three.
 
-# %% tags=["hide-input"]
+# %% slide="How many cells does a causal mask leave visible?" tags=["hide-input"]
 questions.ask("04", "how-many-cells-are-visible")
 
 # %% [markdown]
@@ -173,13 +175,15 @@ questions.ask("04", "how-many-cells-are-visible")
 # hidden *score* is −∞, because $\exp(-\infty) = 0$. With the scores $\omega_{ij} =
 # q^{(i)} \cdot k^{(j)}$ of lecture 3, the weights are
 #
+# <!-- slide: A hidden score of −∞ becomes a weight of exactly 0 -->
+#
 # $$\alpha_{ij} = \frac{\exp(\omega_{ij} / \sqrt{d_k} + m_{ij})}{\sum_{k=1}^{T} \exp(\omega_{ik} / \sqrt{d_k} + m_{ik})}
 # \qquad m_{ij} = \begin{cases} 0 & \text{if } i \text{ may attend to } j \\
 # -\infty & \text{if not} \end{cases}$$
 #
 # Code usually writes −∞ *over* the hidden scores instead of adding it.
 
-# %%
+# %% slide="One masked pass equals one pass per prefix"
 mask = masks.causal_mask(T)  # (T, T)
 scaled_scores = query @ key.T / d_k**0.5  # (T, T): all at once, the future among them
 # masked_fill writes where its mask is True, so it is told what is hidden: ~mask
@@ -196,15 +200,14 @@ print("hidden weights are exactly 0; course_utils.attention agrees")
 
 # %% [markdown]
 # This is why decoders are trained with a mask and not with a loop. The equality also tests that no token of the future
-# gets in and no token of the past is lost. The hidden scores are still computed, about half
-# of the work, unless a fused kernel skips them ([lecture 10](10_fast_attention.ipynb)).
+# gets in and no token of the past is lost.
 
 # %% [markdown]
 # ### Four ways to do it, two of them wrong
 #
 # Take one query with four keys. The first two may be seen, the last two are the future.
 
-# %%
+# %% slide="Two of four ways to hide a key are wrong"
 row_scores = torch.tensor([1.0, 0.0, 2.0, 1.0])
 row_mask = torch.tensor([True, True, False, False])
 
@@ -229,6 +232,8 @@ louder = torch.tensor([1.0, 0.0, 6.0, 1.0]).softmax(dim=-1)[:2].sum()
 assert ways["mask after the softmax"].sum() - louder > 0.25
 
 # %% [markdown]
+# <!-- slide: Zeros hide nothing, and masking after the softmax leaks -->
+#
 # - **A score of 0 hides nothing**, because $\exp(0) = 1$, and the future keeps 35 % of the weight.
 # - **The mask after the softmax** leaves a row that sums to 0.27, because most of the weight had already gone to
 #   hidden keys. Worse, **it leaks**, because the hidden scores are still in the denominator. If the score of token 3
@@ -236,42 +241,8 @@ assert ways["mask after the softmax"].sum() - louder > 0.25
 # - **Renormalised**, the row is right on paper, and usually on a computer, too (section 6). −∞ before the softmax needs
 #   no such care, because a hidden score has no effect.
 
-# %% tags=["hide-input"]
+# %% slide="Where does the weight go if hidden scores are 0?" tags=["hide-input"]
 questions.ask("04", "zero-for-hidden-scores")
-
-# %% [markdown]
-# ### Rows with nothing to attend to
-#
-# What should a query get if all its keys are hidden? Such rows occur when a sentence is padded on the left under a
-# causal mask. With −∞ everywhere the softmax is $0/0$:
-
-# %%
-left_padded = masks.decoder_mask(torch.tensor([[PAD, PAD, BOS, 3]]), PAD)[0, 0]  # (4, 4)
-print(left_padded.int())
-print(torch.zeros(4, 4).masked_fill(~left_padded, -torch.inf).softmax(dim=-1))
-
-# %% [markdown]
-# A NaN does not stay in its row. Even if the loss leaves the row out, the backward pass multiplies its gradient, 0, by
-# the NaN weights, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. The gradient of $W_v$, which all rows share, becomes NaN,
-# and after one step the model is lost. In this course **a query that may attend to nothing gets
-# weights and output zero, with finite gradients.** One way is to fill before the softmax and again after it.
-
-
-# %%
-def masked_softmax(scores, mask):
-    """Softmax over the visible keys; a row with nothing visible gives zeros."""
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0.0)  # changes empty rows only: elsewhere it was 0 already
-
-
-# %% tags=["hide-input"]
-# rows that see something are unchanged, empty rows are zero, as in course_utils.attention
-one_row_empty = mask.clone()
-one_row_empty[0] = False
-ours = masked_softmax(scaled_scores, one_row_empty)
-assert torch.allclose(ours, attention.masked_softmax(scaled_scores, one_row_empty), atol=1e-6)
-assert (ours[0] == 0).all() and torch.allclose(ours[1:], weights[1:], atol=1e-6)
-assert (masked_softmax(torch.zeros(4, 4), left_padded)[:2] == 0).all()
 
 # %% [markdown]
 # ### Click on a mask
@@ -286,7 +257,7 @@ assert (masked_softmax(torch.zeros(4, 4), left_padded)[:2] == 0).all()
 #    them leaks. Through which cell? One leaves a position with nothing to see. And one is safe, but hides more than it
 #    must.
 
-# %% tags=["hide-input"]
+# %% slide="Find the leak: which of three masks lets the answer through?" tags=["hide-input"]
 inputs = ["<bos>", "can", "you", "help", "me"]
 PRESETS = {
     "causal": masks.causal_mask(T),
@@ -316,13 +287,13 @@ for letter, leaks_somewhere, leaves_nothing in [("A", 1, 0), ("B", 0, 1), ("C", 
     assert (chosen & ~PRESETS["causal"]).sum() == leaks_somewhere
     assert (~chosen.any(dim=-1)).sum() == leaves_nothing
 
-vectors = [numbers.round(decimals=3) for numbers in (query, key, value)]
-_, rounded = attention.scaled_dot_product_attention(*vectors, mask)
+rounded_vectors = [numbers.round(decimals=3) for numbers in (query, key, value)]
+_, rounded = attention.scaled_dot_product_attention(*rounded_vectors, mask)
 assert torch.allclose(rounded, weights, atol=2e-3)  # the view shows what was computed above
 
 live.attention_view(
     *(
-        live.Attention(*vectors, inputs, mask=chosen, model=name, sentence=" ".join(inputs))
+        live.Attention(*rounded_vectors, inputs, mask=chosen, model=name, sentence=" ".join(inputs))
         for name, chosen in shown.items()
     ),
     caption="Five tokens under a mask of your choice, with random queries, keys and values",
@@ -345,14 +316,18 @@ live.attention_view(
 # %% [markdown]
 # ## 4. Padding
 #
-# Sentences in a batch have different lengths, so short ones are filled up with `<pad>`, and nobody should attend to
-# it. This is the second mask. It depends on the tokens and not on the position of the query.
+# Short sentences of a batch are filled up with `<pad>`, and nobody should attend to it. This second mask depends on the
+# tokens and not on the position of the query.
+#
+# <!-- slide: Padding hides keys, never queries -->
 #
 # - **Only keys are masked.** The row of a pad may compute whatever it likes, since the loss leaves out every
 #   position whose *target* is a pad.
 # - **Masks combine by `&`**, because a key may be seen only if *every* mask allows it.
 # - **Shapes do the rest.** Scores are $(B, H, T, S)$, for the batch, the heads of lecture 5 (for now one), $T$ queries
 #   and $S$ keys. Where a mask is the same all along an axis, it has length 1 there, and broadcasting stretches it.
+#
+# <!-- slide: Two masks combine to one of shape $(B, 1, T, T)$ -->
 #
 # ![Two sentences, bos can you help me and bos thanks eos pad pad. On the left the padding mask of
 # shape B, 1, 1, S: one row of five cells for each sentence, all visible in the first, the last two
@@ -364,44 +339,44 @@ live.attention_view(
 #
 # *Each axis of length 1 is stretched, and hatched cells are hidden.*
 
-# %%
+# %% slide="Broadcasting stretches every axis of length 1"
 not_padding = (shifted != PAD)[:, None, None, :]  # (B, 1, 1, T)
-decoder = not_padding & masks.causal_mask(T)  # (B, 1, 1, T) & (T, T) -> (B, 1, T, T)
-print(tuple(not_padding.shape), "&", (T, T), "->", tuple(decoder.shape))
+decoder_mask = not_padding & masks.causal_mask(T)  # (B, 1, 1, T) & (T, T) -> (B, 1, T, T)
+print(tuple(not_padding.shape), "&", (T, T), "->", tuple(decoder_mask.shape))
 
 # %% tags=["hide-input"]
 assert torch.equal(not_padding, masks.padding_mask(shifted, PAD))
-assert torch.equal(decoder, masks.decoder_mask(shifted, PAD))
+assert torch.equal(decoder_mask, masks.decoder_mask(shifted, PAD))
 for b in range(B):
     for i in range(T):
         for j in range(T):
-            assert decoder[b, 0, i, j] == (j <= i and shifted[b, j] != PAD)
+            assert decoder_mask[b, 0, i, j] == (j <= i and shifted[b, j] != PAD)
 print("masks.padding_mask and masks.decoder_mask give the same")
 
 # %% [markdown]
-# One test shows what the padding mask is for. A sentence must mean the same whether it is alone or next to a longer
-# one. With random vectors as queries, keys and values of "`<bos>` thanks `<eos>`", the outputs behave like this:
+# The result for a sentence must not depend on which other sentences share its batch. Random vectors serve as queries, keys and values of "`<bos>` thanks `<eos>`":
 
-# %% tags=["hide-input"]
-vectors = torch.randn(len(vocabulary), d_k, generator=generator)[shifted].unsqueeze(
-    1
-)  # (B, 1, T, d_k)
+# %% slide="Masked, a sentence does not notice its neighbours in the batch"
+table = torch.randn(len(vocabulary), d_k, generator=generator)  # a vector for every token
+vectors = table[shifted][:, None]  # (B, 1, T, d_k)
 alone = vectors[1:, :, :3]  # "<bos> thanks <eos>", without padding
 unpadded, _ = attention.scaled_dot_product_attention(alone, alone, alone)  # (1, 1, 3, d_k)
 for name, chosen in [("no mask", None), ("padding mask", not_padding)]:
     padded, _ = attention.scaled_dot_product_attention(vectors, vectors, vectors, chosen)
     moved = (padded[1, :, :3] - unpadded[0]).abs().max()
     print(f"{name:>12}: next to a longer sentence, the outputs change by up to {moved:.3f}")
+
+# %% tags=["hide-input"]
 assert moved < 1e-6
 without, _ = attention.scaled_dot_product_attention(vectors, vectors, vectors)
 assert (without[1, :, :3] - unpadded[0]).abs().max() > 0.1
 
-# %% tags=["hide-input"]
+# %% slide="Six masks, and one of them leaks" tags=["hide-input"]
 second_sentence = not_padding[1, 0].expand(T, T)
 gallery = {
     "causal": PRESETS["causal"],
     "padding: two pads": second_sentence,
-    "decoder: both, by &": decoder[1, 0],
+    "decoder: both, by &": decoder_mask[1, 0],
     "off by one: a leak": PRESETS["off by one"],
     "diagonal hidden: row 1 empty": PRESETS["diagonal hidden"],
     "cross: T = 3, S = 5": second_sentence[:3],
@@ -435,11 +410,10 @@ plotting.picture(
 # %% [markdown]
 # ### The trap: a mask of shape (B, S)
 #
-# It is tempting to leave the axes of length 1 out. Broadcasting aligns shapes from the *right*, so against scores
+# It is tempting to omit the axes of length 1. Broadcasting aligns shapes from the *right*, so against scores
 # $(B, H, T, S)$ a mask $(B, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence. Usually
 # that stops with an error. If a batch happens to have as many sentences as there are queries, nothing complains, and
-# query $i$ gets the padding of sentence $i$, in every sentence. With a single query, `masked_fill` even stretches the
-# scores, so that the output has $B$ rows instead of one.
+# query $i$ gets the padding of sentence $i$, in every sentence.
 
 # %% tags=["hide-input"]
 # T = 4 queries and B = 3 sentences: an error. T = 3 = B: weight on padding, and none with (B, 1, 1, S)
@@ -458,8 +432,42 @@ flat, right = (
 )
 assert flat > 1 and right == 0
 
-# %% tags=["hide-input"]
+# %% slide="What does a padding mask without its axes of length 1 do?" tags=["hide-input"]
 questions.ask("04", "a-flat-padding-mask")
+
+# %% [markdown]
+# ### Rows with nothing to attend to
+#
+# What should a query get if all its keys are hidden? Such rows occur when a sentence is padded on the left under a
+# causal mask. With −∞ everywhere the softmax is $0/0$:
+
+# %% slide="With every key hidden, the softmax is NaN"
+left_padded = masks.decoder_mask(torch.tensor([[PAD, PAD, BOS, 3]]), PAD)[0, 0]  # (4, 4)
+print(left_padded.int())
+print(torch.zeros(4, 4).masked_fill(~left_padded, -torch.inf).softmax(dim=-1))
+
+# %% [markdown]
+# A NaN does not stay in its row. Even if the loss leaves the row out, the backward pass multiplies its gradient, 0, by
+# the NaN weights, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. The gradient of $W_v$, which all rows share, becomes NaN,
+# and a single optimiser step ruins the whole model. In this course **a query that may attend to nothing gets weights and
+# output zero, with finite gradients.** One way is to fill before the softmax and again after it.
+
+
+# %% slide="Fill before the softmax and again after it"
+def masked_softmax(scores, mask):
+    """Softmax over the visible keys; a row with nothing visible gives zeros."""
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)  # changes empty rows only: elsewhere it was 0 already
+
+
+# %% tags=["hide-input"]
+# rows that see something are unchanged, empty rows are zero, as in course_utils.attention
+one_row_empty = mask.clone()
+one_row_empty[0] = False
+ours = masked_softmax(scaled_scores, one_row_empty)
+assert torch.allclose(ours, attention.masked_softmax(scaled_scores, one_row_empty), atol=1e-6)
+assert (ours[0] == 0).all() and torch.allclose(ours[1:], weights[1:], atol=1e-6)
+assert (masked_softmax(torch.zeros(4, 4), left_padded)[:2] == 0).all()
 
 # %% [markdown]
 # ### A mask inside a module
@@ -485,7 +493,9 @@ class MaskedSelfAttention(nn.Module):
         query, key, value = self.w_q(x), self.w_k(x), self.w_v(x)  # (B, T, D) each
         scaled_scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # (B, T, T)
         size = x.shape[1]
-        mask = self.may_attend[:size, :size] & is_token[:, None, :]  # (T, T) & (B, 1, T)
+        mask = (
+            self.may_attend[:size, :size] & is_token[:, None, :]
+        )  # (T, T) & (B, 1, T): no heads yet
         return self.softmax(scaled_scores, mask) @ value
 
 
@@ -495,7 +505,7 @@ torch.manual_seed(4)
 layer = MaskedSelfAttention(d_k, masks.causal_mask(8))
 x = torch.randn(B, T, d_k, generator=generator)
 expected, _ = attention.scaled_dot_product_attention(
-    layer.w_q(x), layer.w_k(x), layer.w_v(x), decoder[:, 0]
+    layer.w_q(x), layer.w_k(x), layer.w_v(x), decoder_mask[:, 0]
 )
 assert torch.allclose(layer(x, shifted != PAD), expected, atol=1e-6)
 assert [name for name, _ in layer.named_buffers()] == ["may_attend"]
@@ -506,45 +516,56 @@ assert len(list(layer.parameters())) == 3
 #
 # PyTorch's function for attention and its modules read the same mask in opposite ways:
 #
+# <!-- slide: PyTorch's two conventions are opposite -->
+#
 # | call | argument | a `True` means |
 # |---|---|---|
 # | `F.scaled_dot_product_attention` | `attn_mask` | **may attend**, as in this course |
 # | `nn.MultiheadAttention` | `attn_mask`, `key_padding_mask` | **hide** |
 # | `nn.Transformer` and its layers | `src_mask`, `tgt_mask`, …, `…_key_padding_mask` | **hide** |
 #
-# No call complains about the other's mask, so we measure. The module returns its weights, and the function
-# does if the values are the identity.
+# No call complains about the other's mask, so we measure.
 
-# %%
+# %% slide="The same mask hides the past in one call and the future in the other"
 tokens = torch.randn(1, T, d_k, generator=generator)  # (B, T, d_k)
-by_function = F.scaled_dot_product_attention(tokens, tokens, torch.eye(T)[None], attn_mask=mask)[0]
+identity_values = torch.eye(T)[None]  # (B, T, T): the output is then the weights
+by_function = F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=mask)
 
 module = nn.MultiheadAttention(d_k, num_heads=1, batch_first=True)
 module.in_proj_weight.data = torch.eye(d_k).repeat(3, 1)  # W_q, W_k, W_v, stacked: no change
-_, (by_module,) = module(tokens, tokens, tokens, attn_mask=mask)  # the same mask
-_, (by_inverse,) = module(tokens, tokens, tokens, attn_mask=~mask)
+_, by_module = module(tokens, tokens, tokens, attn_mask=mask)  # weights (B, T, T), the same mask
+_, by_inverse = module(tokens, tokens, tokens, attn_mask=~mask)
 
-print("function, last query but one:", by_function[-2])
-print("module, the same mask:       ", by_module[-2].detach())
-print("module, ~mask:               ", by_inverse[-2].detach())
+print("function, last query but one:", by_function[0, -2])
+print("module, the same mask:       ", by_module[0, -2].detach())
+print("module, ~mask:               ", by_inverse[0, -2].detach())
 
 # %% tags=["hide-input"]
 _, (expected,) = attention.scaled_dot_product_attention(tokens, tokens, tokens, mask)
-assert torch.allclose(by_function, expected, atol=1e-6)
-assert torch.allclose(by_inverse, expected, atol=1e-6)
-assert (by_module[:-1][mask[:-1]] == 0).all() and (by_module[:-1][~mask[:-1]] > 0).all()
+assert torch.allclose(by_function[0], expected, atol=1e-6)
+assert torch.allclose(by_inverse[0], expected, atol=1e-6)
+seen = by_module[0, :-1]  # (T - 1, T): its last row sees nothing
+assert (seen[mask[:-1]] == 0).all() and (seen[~mask[:-1]] > 0).all()
+with_ones, without = (
+    F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=chosen)[0]
+    for chosen in (mask.float(), None)
+)
+assert (with_ones > 0).all() and not torch.allclose(with_ones, without, atol=1e-2)
 print("with the same mask, the module sees the future and nothing else; with ~mask it is right")
 
 # %% [markdown]
-# Two habits avoid the trap. **Float masks mean the same in both**, because they are *added* to the scores, so that 0
-# shows and −∞ hides. And **a name can say what `True` means**, as `may_attend` and `is_pad` do.
+# Two habits avoid the trap. **Float masks of 0 and −∞ mean the same in both**, because they are *added* to the scores.
+# A mask of zeros and ones turned into floats hides nothing in either. And **a name can say what `True` means**, as
+# `may_attend` and `is_pad` do.
 
 # %% [markdown]
 # ## 5. Finding a leak
 #
 # ### Without training
 #
-# A parameter called `mask` may come after the softmax, or never be used. So we test what the *model* does:
+# A parameter called `mask` may be applied after the softmax, or not at all. So we test what the *model* does:
+#
+# <!-- slide: Test the model, not its mask -->
 #
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
@@ -577,11 +598,11 @@ class LanguageModel(nn.Module):
 
 
 # %% [markdown]
-# The test treats the model as a black box from ids to logits. An *untrained* model is enough, since the mask does not
-# depend on the parameters.
+# The test treats the model as a black box from ids to logits. An *untrained* model is usually enough, because the mask
+# does not depend on the parameters, as long as no layer starts at zero.
 
 
-# %%
+# %% slide="Change one token, and compare all outputs"
 @torch.no_grad()
 def changed_outputs(model, ids, other):
     """changed[i, j]: how much output i changes when token j becomes `other`. ids (1, T) -> (T, T)."""
@@ -594,14 +615,14 @@ def changed_outputs(model, ids, other):
     return changed
 
 
+# %%
 def leaks(changed):
     """The pairs (i, j) with j after i where the future got through."""
     return changed.triu(diagonal=1) > 1e-6
 
 
 # %% [markdown]
-# Of four models, the first has the causal mask, the second one diagonal too many, and the third hides padding only.
-# The fourth has the causal mask in the wrong step, after the softmax.
+# We test four models, of which only the first is masked as it should be.
 
 
 # %%
@@ -609,6 +630,7 @@ def mask_after_softmax(scores, mask):
     return scores.softmax(dim=-1) * mask
 
 
+VOCABULARY_SIZE = 30  # any size will do, since nothing is trained yet
 length = 11
 causal = torch.ones(length, length, dtype=torch.bool).tril()
 off_by_one = torch.ones(length, length, dtype=torch.bool).tril(diagonal=1)
@@ -616,36 +638,60 @@ padding_only = torch.ones(length, length, dtype=torch.bool)
 
 torch.manual_seed(5)
 models = {
-    "causal": LanguageModel(30, causal),
-    "off by one": LanguageModel(30, off_by_one),
-    "padding only": LanguageModel(30, padding_only),
-    "mask after the softmax": LanguageModel(30, causal, softmax=mask_after_softmax),
+    "causal": LanguageModel(VOCABULARY_SIZE, causal),
+    "off by one": LanguageModel(VOCABULARY_SIZE, off_by_one),
+    "padding only": LanguageModel(VOCABULARY_SIZE, padding_only),
+    "mask after the softmax": LanguageModel(VOCABULARY_SIZE, causal, softmax=mask_after_softmax),
 }
+
+# %% slide="Two layers carry a leak of one token two tokens far"
 probe = torch.tensor([[BOS, 3, 4, 5, 6, 8, 9]])  # (1, T): seven different ids
+UNUSED = 7  # an id that the probe does not contain
 for name, model in models.items():
-    found = leaks(changed_outputs(model, probe, other=7))
+    found = leaks(changed_outputs(model, probe, other=UNUSED))
     seen = (found[0].nonzero().flatten() + 1).tolist()
     print(f"{name:<23} {int(found.sum()):2d} of 21 pairs leak; position 1 depends on {seen}")
 
 # %% tags=["hide-input"]
-# how far each model sees ahead: 0, 2, 6 and 6 tokens; and every output reacts to its own input
+# how far each model sees ahead: 0, 2, 6 and 6 tokens; and every output reacts to all tokens up to its own
+past = torch.ones(7, 7, dtype=torch.bool).tril()
 for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
-    changed = changed_outputs(model, probe, other=7)
+    changed = changed_outputs(model, probe, other=UNUSED)
     assert torch.equal(leaks(changed), torch.ones(7, 7).triu(1).tril(reach).bool())
-    assert (changed.diagonal() > 1e-3).all()
+    assert (changed[past] > 1e-4).all()
 
 # %% [markdown]
-# "Off by one" shows *one* token too many, but position 1 depends on two, because it sees position 2, which one layer
-# below has seen position 3. With $L$ layers the leak is $L$ tokens
-# deep. The last line shows why you should test models and not masks, because its mask is correct.
+# The off-by-one mask reveals only one extra token, yet position 1 depends on two: it sees position 2, and in the layer
+# below position 2 has already seen position 3. With $L$ layers the leak is $L$ tokens deep. The last line shows why you
+# should test models and not masks, because its mask is correct.
 #
-# A leak that the test finds is proof, once `eval()` has switched off dropout. Finding none tells you only that these
-# tokens and these weights show no leak, and only if every output reacts to its own input.
+# A leak that the test finds is proof, once `eval()` has switched off dropout. But can you trust it when it finds none?
+# Here is a leaking model whose attention starts at zero:
+
+# %% slide="A layer that starts at zero hides the leak from the test"
+silent = LanguageModel(VOCABULARY_SIZE, padding_only)
+for attend in silent.attention:
+    nn.init.zeros_(attend.w_v.weight)  # attention contributes nothing until it is trained
+changed = changed_outputs(silent, probe, other=UNUSED)  # (T, T)
+print("leaks:", int(leaks(changed).sum()))
+print("outputs react to their own token:    ", bool((changed.diagonal() > 0).all()))
+print("outputs react to any earlier token:  ", bool((changed.tril(diagonal=-1) > 0).any()))
+
+# %% tags=["hide-input"]
+assert not leaks(changed).any() and (changed.diagonal() > 1e-3).all()
+assert (changed.tril(diagonal=-1) == 0).all()
+
+# %% [markdown]
+# The test finds nothing, although this model will leak as soon as it learns. So finding no leak counts only for these
+# tokens and weights, and only if each output also reacts to the *earlier* tokens. Reacting to its own is not enough,
+# because a residual connection passes that on even if attention contributes nothing.
 #
 # ### What a leak looks like when you train
 #
 # Three of these models now learn the English side of the course's corpus. We measure each in three ways, on 300
 # held-out sentences:
+#
+# <!-- slide: One model, measured in three ways -->
 #
 # 1. **Teacher-forced.** The whole sentence goes in, and each position predicts its token, as validation usually does.
 # 2. **Token by token.** Position $i$ is asked when the input *ends* there, so there is nothing to look up.
@@ -683,6 +729,7 @@ def train(may_attend, seed, steps=150):
     return model
 
 
+# %% slide="Token by token, the answer is not in the input"
 @torch.no_grad()
 def teacher_forced(model, target):
     predicted = model(masks.shift_right(target, BOS)).argmax(dim=-1)  # (B, T)
@@ -695,6 +742,12 @@ def token_by_token(model, target):
     steps = range(1, target.shape[1] + 1)
     predicted = [model(shifted[:, :step])[:, -1].argmax(dim=-1) for step in steps]  # T times (B,)
     return (torch.stack(predicted, dim=1) == target)[target != PAD].float().mean().item()
+
+
+# %% [markdown]
+# Two tables serve as yardsticks. The *table of counts* predicts whichever token most often follows the last one. The
+# *table of whole prefixes* has memorised what follows each beginning of a training sentence, and no model that sees
+# only the beginning can be more accurate on these.
 
 
 # %% tags=["hide-input"]
@@ -746,10 +799,6 @@ print(f"table of whole prefixes, training sentences: {100 * memorised:.0f} % of 
 assert abs(memorised - 0.633) < 0.002 and len(after_want_to) == 21
 assert abs(max(after_want_to.values()) / sum(after_want_to.values()) - 0.13) < 0.005
 
-# %% [markdown]
-# The first table predicts the most frequent follower of the last token. The second has memorised what follows each
-# beginning of a training sentence, and no model that sees only the beginning can be more accurate on these.
-
 # %% tags=["nbval-ignore-output"] seconds=5
 competitors = {"causal": causal, "off by one": off_by_one, "padding only": padding_only}
 results = {}
@@ -762,7 +811,7 @@ for name, may_attend in competitors.items():
     ]
     print(f"{name:<13}", *[f"{share:.2f}" for share in results[name]])
 
-# %% tags=["hide-input"]
+# %% slide="The leaking models look perfect and generate nothing" tags=["hide-input"]
 forced, stepwise, free = results["causal"]
 assert abs(forced - 0.42) < 0.015 and abs(stepwise - forced) < 0.002 and free > 0.92
 for name in ["off by one", "padding only"]:
@@ -789,21 +838,21 @@ plotting.picture(
 )
 
 # %% [markdown]
-# By the first bar alone, both leaking models are perfect and the causal one is poor. Judged by what they are
-# for, it is the other way round.
+# By the first bar alone, both leaking models are perfect. Judged by what they are for, it is the other way round.
 #
 # - **Teacher-forced, the leaking models copy the answer.** Put a random token at the next input, and they predict this
-#   very token in about two thirds of the cases, the causal model in 1 %.
+#   very token in 61 to 67 % of the cases, the causal model in 1 %.
 # - **Token by token, there is nothing to copy**, and they do worse than the table of counts, the thin line. For the
 #   causal model nothing changes, because its outputs never depended on what follows.
 # - **0.42 is not poor**, because the same beginning goes on in several ways. After "you want to" the training sentences
-#   have 21 different tokens, and the most frequent one comes in 13 % of the cases. Even the memorised prefixes reach
+#   have 21 different tokens, and even the most common one accounts for only 13 %. Even the memorised prefixes reach
 #   only 63 %. A perfect score where perfection is impossible is a symptom.
-# - **Free-running, only the causal model generates text that ends and has likely neighbours.** It passes as often as
-#   real sentences do. It does not check grammar.
+# - **Free-running, only the causal model generates text that ends and has likely neighbours.** In this run it passes
+#   about as often as real sentences do. That does not check grammar.
 #
-# Five seeds, a lower learning rate and four times as many steps shift the numbers, not the verdict. The table is
-# **recorded** by `sources/recorded/leaks.py`; `copied` is the share of random next tokens that are predicted.
+# Five seeds, a lower learning rate, and at that rate four times as many steps, shift the numbers, not the verdict. The
+# table is **recorded** by `sources/recorded/leaks.py`. Each entry gives the median, the smallest and the largest of five
+# seeds; `copied` is the share of random next tokens that are predicted.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -833,17 +882,21 @@ for name in ("off by one", "padding only"):
     assert ranges[name][0, 3, 1] > 0.59  # most random tokens are copied, at the rate of the page
 
 # %% [markdown]
+# <!-- slide: Three symptoms of a leak -->
+#
 # | symptom | what it may mean |
 # |---|---|
 # | accuracy near one on a task with real uncertainty | the answer is in the input |
 # | teacher-forced good, generated text poor | the model relies on what is missing when it generates |
-# | teacher-forced and token-by-token accuracy differ, every prefix run from the start | proof of a leak |
+# | teacher-forced and token-by-token accuracy differ, with dropout off and every prefix run from the start | proof that an output depends on what follows |
 #
 # Even without a leak, teacher forcing is easier than generating, because in training a model never meets its own
 # mistakes. This is **exposure bias** (Ranzato et al., 2016), and it is a matter of degree. A leak is a bug.
 
 # %% [markdown]
 # ## Summary
+#
+# <!-- slide: What to take home -->
 #
 # - A decoder may see the past and itself, $j \le i$. The input is the target shifted by one, so "itself" is the token
 #   before its target.
@@ -852,8 +905,8 @@ for name in ("off by one", "padding only"):
 # - A row with nothing to attend to gets zeros, with finite gradients, if you fill before and after.
 # - Padding hides keys and has the shape $(B, 1, 1, S)$; with `&` it combines with the causal mask to $(B, 1, T, T)$.
 # - In `F.scaled_dot_product_attention` `True` shows, while in `nn.MultiheadAttention` `True` hides.
-# - Change a future token. If an earlier output changes, the model leaks. Leaking models look best in training and
-#   cannot generate.
+# - Change a future token. If an earlier output changes, the model leaks. If none does, check that past tokens have an
+#   effect. Leaking models look best in training and cannot generate.
 #
 # **Now you:** [assignment a4, masks](../exercises/a4_masks/a4_masks.ipynb). After that comes [lecture
 # 5](05_multi_head_attention.ipynb), with several heads at once. Sections 6 to 8 go deeper, and you can skip them.
@@ -869,55 +922,38 @@ for name in ("off by one", "padding only"):
 # <details><summary>Answer</summary>
 #
 # Position $i$ sees itself, and itself is now the answer. The model leaks although the mask is right, just as it does
-# with a right shift and an off-by-one mask. Mask and shift belong together.
+# with the *correct* shift and an off-by-one mask. Mask and shift belong together.
 #
 # </details>
 #
-# **2.** To be safe, somebody hides the diagonal too. All scores are equal, there are two layers without residual
-# connections, and a row that may attend to nothing is zero. What has position 3 received in the end?
+# **2.** Does an encoder leak, because it has no causal mask?
 #
 # <details><summary>Answer</summary>
 #
-# Half of token 1 and nothing else, where the right mask gives 0.61, 0.28 and 0.11 of tokens 1, 2 and 3. In the first
-# layer row 1 is empty, row 2 is token 1, and row 3 is the mean of tokens 1 and 2. In the second layer row 3 is the mean
-# of the new rows 1 and 2, that is, of zero and token 1.
-#
-# </details>
-#
-# **3.** Does an encoder leak, because it has no causal mask?
-#
-# <details><summary>Answer</summary>
-#
-# No. A leak is a path from the answer to the output that must give it; the encoder reads the source, and the answer is
+# No. A leak is a path from the answer to the output that has to predict it; the encoder reads the source, and the answer is
 # in the target. BERT (Devlin et al., 2019) sees both sides of a token too, but there most of the tokens to be predicted
 # are replaced in the *input*. This is called "masked" as well, and it is another kind of mask.
 #
 # </details>
 #
-# **4.** A colleague trains a language model on short sentences and reports 99.9 % next-token accuracy on held-out text.
+# **3.** A colleague trains a language model on short sentences and reports 99.9 % next-token accuracy on held-out text.
 # Which two tests do you ask for?
 #
 # <details><summary>Answer</summary>
 #
 # Replace a future token and compare the earlier outputs; and compute the same accuracy token by token, with each whole
-# prefix run again through the same model. If an output changes or the accuracies differ, the model leaks. If neither
-# test finds anything, ask whether the held-out sentences are really new.
+# prefix run again through the same model, both with dropout off. If an output changes or the accuracies differ, the
+# model leaks. If neither test finds anything, ask whether the held-out sentences are really new.
 #
 # </details>
-
-# %% tags=["hide-input"]
-# question 2, by computation
-layer_right = torch.ones(3, 3).tril() / torch.tensor([[1.0], [2.0], [3.0]])
-layer_hidden = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0.5, 0.5, 0]])
-received = (layer_right @ layer_right)[2]
-assert torch.allclose(received, torch.tensor([0.61, 0.28, 0.11]), atol=0.005)
-assert (layer_hidden @ layer_hidden)[2].tolist() == [0.5, 0, 0]
 
 # %% [markdown]
 # ## 6. Going deeper: dividing by the sum afterwards
 #
 # Take one row with the scaled scores $u_j$. If you mask after the softmax and then divide by what is left, the
 # denominator $N$ of the full softmax cancels.
+#
+# <!-- slide: On paper, dividing by the rest repairs the row -->
 #
 # $$\frac{\exp(u_j) / N}{\sum_{k \text{ visible}} \exp(u_k) / N}
 # = \frac{\exp(u_j)}{\sum_{k \text{ visible}} \exp(u_k)} \qquad j \text{ visible}$$
@@ -941,7 +977,7 @@ def error_of(way, lead, dtype):
     return (weights[:3].double() - visible.double().softmax(dim=0)).abs().max().item()
 
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="On a computer, a hidden score far ahead gives NaN" tags=["nbval-ignore-output"]
 LEADS = [0, 6, 12, 18, 60, 90, 100, 120]
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 errors = {}
@@ -971,9 +1007,9 @@ for dtype, bound in zip(DTYPES, (1e-3, 4e-3, 1e-6), strict=True):
 # score that has been overwritten with −∞ does not matter, however large it gets.
 #
 # **−1e9 for −∞.** *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9`, and much code
-# follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. In `float16`
-# the number does not exist, for the largest is 65 504, and a row with nothing visible silently becomes an average
-# over everything that it should have hidden:
+# follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. `float16`
+# cannot represent it, since its largest value is 65 504, and a row with nothing visible silently becomes an average over
+# everything that it should have hidden:
 
 # %%
 nothing_visible = torch.zeros(4, dtype=torch.bool)
@@ -988,9 +1024,9 @@ assert torch.allclose(quietly_wrong, torch.full((4,), 0.25))
 # %% [markdown]
 # ## 7. Going deeper: five ways through an empty row
 #
-# Section 3 fills before and after the softmax. Here are four other ways, judged by five questions. Are the output and
+# Section 4 fills before and after the softmax. Here are four other ways, judged by five questions. Are the output and
 # the gradients of $W_q$ and $W_v$ finite? Does a NaN that comes from *somewhere else*, and should be seen, stay
-# visible? And does the backward pass get by without any NaN, so that PyTorch's anomaly detection does not stop?
+# visible? And does the backward pass avoid NaN altogether, so that PyTorch's anomaly detection raises no error?
 
 
 # %%
@@ -1034,7 +1070,7 @@ def shows_a_foreign_nan(way):
 
 
 def makes_no_nan(way):
-    """Whether the backward pass gets by without any NaN."""
+    """Whether the backward pass avoids NaN altogether."""
     with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(action="ignore"):
         try:
             what_stays_finite(way)
@@ -1063,6 +1099,8 @@ of_the_course = attention.masked_softmax(scaled_scores, one_row_empty)
 assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course, atol=1e-6)
 
 # %% [markdown]
+# <!-- slide: Five ways through an empty row -->
+#
 # - **`minus_infinity`** spoils the output and the gradient of $W_v$. That of $W_q$ survives, because `masked_fill`
 #   writes zeros over the NaNs on their way back.
 # - **`fill_then_repair`** turns *every* NaN into 0, including one that comes from a broken weight two layers below and
@@ -1084,6 +1122,25 @@ assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course,
 # softmax.
 #
 # </details>
+#
+# **And one more.** To be safe, somebody hides the diagonal too. All scores are equal, there are two layers without residual
+# connections, and a row that may attend to nothing is zero. What has position 3 received in the end?
+#
+# <details><summary>Answer</summary>
+#
+# Half of token 1 and nothing else, where the right mask gives 0.61, 0.28 and 0.11 of tokens 1, 2 and 3. In the first
+# layer row 1 is empty, row 2 is token 1, and row 3 is the mean of tokens 1 and 2. In the second layer row 3 is the mean
+# of the new rows 1 and 2, that is, of zero and token 1.
+#
+# </details>
+
+# %% tags=["hide-input"]
+# the second question, by computation
+layer_right = torch.ones(3, 3).tril() / torch.tensor([[1.0], [2.0], [3.0]])
+layer_hidden = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0.5, 0.5, 0]])
+received = (layer_right @ layer_right)[2]
+assert torch.allclose(received, torch.tensor([0.61, 0.28, 0.11]), atol=0.005)
+assert (layer_hidden @ layer_hidden)[2].tolist() == [0.5, 0, 0]
 
 # %% [markdown]
 # ## 8. Going deeper: three more traps in PyTorch
@@ -1093,13 +1150,12 @@ assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course,
 # of PyTorch. We ask the one that runs here:
 
 # %% tags=["nbval-ignore-output"]
-unit = torch.eye(T)[None]
 with torch.no_grad():
     by_default, weights_by_default = module(tokens, tokens, tokens, attn_mask=mask)
     without_weights, _ = module(tokens, tokens, tokens, attn_mask=mask, need_weights=False)
 empty_rows = {
     "F.scaled_dot_product_attention": F.scaled_dot_product_attention(
-        tokens, tokens, unit, attn_mask=~mask
+        tokens, tokens, identity_values, attn_mask=~mask
     )[0, -1],
     "nn.MultiheadAttention, need_weights=True": weights_by_default[0, -1],
     "nn.MultiheadAttention, need_weights=False": without_weights[0, -1],
@@ -1115,33 +1171,33 @@ assert all((row.nan_to_num(0.0) == 0).all() for row in empty_rows.values())
 # With torch 2.13 the function gives zeros. The module gives NaN when it is asked for the weights, which it is by
 # default, and zeros when it is not, because it then calls the function. Older versions of the function gave NaN too
 # (pytorch/pytorch #103963), and NaN gradients of the module have been reported since 2020 (#41508). Rely on neither,
-# but give every row something to attend to, or use a softmax like that of section 3.
+# but give every row something to attend to, or use a softmax like that of section 4.
 #
 # **Padding.** `key_padding_mask` wants `True` at the pads. Its shape is $(B, S)$, and for this argument that is right.
 
-# %%
+# %% slide="`key_padding_mask` wants `True` at the pads"
 is_pad = shifted[1:] == PAD  # (1, T): <bos> thanks <eos> <pad> <pad>
 for given in ("is_pad", "~is_pad"):
     chosen = is_pad if given == "is_pad" else ~is_pad
-    _, (rows,) = module(tokens, tokens, tokens, key_padding_mask=chosen)
-    print(f"key_padding_mask={given:<8} each query puts {rows[0, is_pad[0]].sum():.2f} on pads")
+    _, rows = module(tokens, tokens, tokens, key_padding_mask=chosen)  # weights (B, T, T)
+    print(f"key_padding_mask={given:<8} each query puts {rows[0, 0, is_pad[0]].sum():.2f} on pads")
 
 # %% [markdown]
 # **The corner.** A decoder that generates token by token passes only its newest token as the query. In
 # `F.scaled_dot_product_attention`, `is_causal=True` aligns the triangle with the *top left* corner. A single new query
 # with five keys is then taken for position 1, and sees only the first key.
 
-# %%
-print(F.scaled_dot_product_attention(tokens[:, -1:], tokens, unit, is_causal=True)[0, 0])
+# %% slide="`is_causal` takes one new query for position 1"
+print(F.scaled_dot_product_attention(tokens[:, -1:], tokens, identity_values, is_causal=True)[0, 0])
 
 # %% tags=["hide-input"]
 # the newest query sees one key; a mask of 0 and −∞ that is added gives the same by function and by module
-newest = F.scaled_dot_product_attention(tokens[:, -1:], tokens, unit, is_causal=True)
+newest = F.scaled_dot_product_attention(tokens[:, -1:], tokens, identity_values, is_causal=True)
 assert newest[0, 0].tolist() == [1, 0, 0, 0, 0]
 additive = torch.zeros(T, T).masked_fill(~mask, -torch.inf)
 _, (rows,) = module(tokens, tokens, tokens, attn_mask=additive)
 assert torch.allclose(rows, expected, atol=1e-6)
-by_function = F.scaled_dot_product_attention(tokens, tokens, unit, attn_mask=additive)[0]
+by_function = F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=additive)[0]
 assert torch.allclose(by_function, expected, atol=1e-6)
 
 # %% [markdown]

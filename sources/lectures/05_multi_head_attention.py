@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a5_multi_head_attention
-#     deeper: 21
-#     minutes: 58
+#     deeper: 24
+#     minutes: 60
 #     summary: Several small heads side by side at the cost of one, what they learn, and where one head fails.
 #   jupytext:
 #     text_representation:
@@ -20,8 +20,10 @@
 #
 # A single attention head hands each token one weighted average. Often one average is not enough: a verb may need its
 # subject *and* its object, and averaging the two blurs both. Multi-head attention runs several small heads side by
-# side. In this lecture you will build it, see that it costs no more than one wide head, and measure what the heads
-# learn to do, and where they fail.
+# side. In this lecture you will build it, see that it needs no more multiplications and parameters than one wide head,
+# and measure what the heads learn to do, and where they fail.
+#
+# <!-- slide: By the end you can build multi-head attention twice -->
 #
 # **By the end of this lecture you will be able to**
 #
@@ -29,15 +31,14 @@
 # - implement multi-head attention as a list of heads, and again as one fused class;
 # - split features into heads and merge them again, and find the reshape that goes wrong;
 # - implement attention between two sequences, with the arguments in the right order;
-# - derive why any number of narrow heads costs as much as one wide head;
+# - derive why any number of narrow heads takes as many multiplications as one wide head;
 # - measure what each head of a trained model attends to.
 #
-# **Time** about 58 minutes with views and questions, and 21 for going deeper.
+# **Time** about 60 minutes with views and questions, and 24 for going deeper.
 # **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb)
 # and [lecture 4](04_masked_attention.ipynb).
 
 # %%
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -59,7 +60,7 @@ torch.set_num_threads(1)  # these tensors are so small that a second thread woul
 #
 # Our tokens are whole words. Take them as one-hot vectors, and let "you" attend to both its neighbours, half and half.
 
-# %%
+# %% slide="One average cannot tell left from right, two can"
 can, you, help_, me = torch.eye(4)  # one-hot vectors of width 4
 
 left_can_right_help = 0.5 * can + 0.5 * help_  # "can you help", seen from "you"
@@ -88,6 +89,8 @@ print("two averages, help you can:", *torch.cat([help_, can]).int().tolist())
 # Vaswani et al. (2017) give each of $H$ heads three maps of its own, put the outputs side by side, and apply one more
 # map:
 #
+# <!-- slide: Each head has three narrow maps, and one map joins them -->
+#
 # $$\mathrm{head}_h = \mathrm{Attention}(X W_{q,h},\ X W_{k,h},\ X W_{v,h}), \qquad
 # Z = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_H)\, W_o$$
 #
@@ -96,10 +99,11 @@ print("two averages, help you can:", *torch.cat([help_, can]).int().tolist())
 # $d_\text{model} = 512$ and $H = 8$, as in the paper, a head is 64 wide.
 #
 # Heads are counted from 1 to $H$. $W_{q,h}$, $W_{k,h}$ and $W_{v,h}$ are $d_\text{model} \times d_k$, and $W_o$ is
-# $d_\text{model} \times d_\text{model}$. Each half of the formula becomes a class.
+# $d_\text{model} \times d_\text{model}$. The formula leaves out the biases, which `nn.Linear` adds. Values may also have
+# a width $d_v$ of their own, and then $W_o$ has $H d_v$ rows. Each half of the formula becomes a class.
 
 
-# %%
+# %% slide="One head: three narrow maps and one attention"
 class Head(nn.Module):
     """One head: self-attention through three narrow maps of its own."""
 
@@ -115,6 +119,7 @@ class Head(nn.Module):
         return context  # (B, T, d_k)
 
 
+# %% slide="Multi-head attention is a list of heads"
 class ListOfHeads(nn.Module):
     """Multi-head self-attention, one head after the other."""
 
@@ -143,13 +148,19 @@ print("one head:", tuple(listed.heads[0](x).shape), "  output:", tuple(listed(x)
 # ### The output map is a sum over heads
 #
 # Cut $W_o$ into blocks of $d_k$ *rows*, one per head, from $W_{o,1}$ to $W_{o,H}$. The product then splits into a **sum
-# over heads**, $\mathrm{head}_1 W_{o,1} + \dots + \mathrm{head}_H W_{o,H}$. This is where the heads are combined, and
-# before it none of them sees another. Because `nn.Linear` stores the transpose, a head's block is $d_k$ *columns* of
-# `w_o.weight`.
+# over heads**. With the attention weights $A_h$ of head $h$,
+#
+# <!-- slide: The output map is a sum over heads -->
+#
+# $$Z = \sum_{h=1}^{H} \mathrm{head}_h\, W_{o,h} = \sum_{h=1}^{H} A_h\, X\, W_{v,h} W_{o,h}$$
+#
+# This is where the heads are combined; until then, no head sees the output of any other. Because `nn.Linear` stores the
+# transpose, a head's block is $d_k$ *columns* of `w_o.weight`.
 
-# %%
+# %% slide="Adding the heads one by one gives the same output"
+d_k = 20 // 4
 total = listed.w_o.bias
-for head, columns in zip(listed.heads, listed.w_o.weight.split(5, dim=1), strict=True):
+for head, columns in zip(listed.heads, listed.w_o.weight.split(d_k, dim=1), strict=True):
     total = total + head(x) @ columns.T  # (B, T, d_k) @ (d_k, D)
 print("one product equals a sum over heads:", torch.allclose(total, listed(x), atol=1e-5))
 
@@ -171,6 +182,8 @@ for one, other in zip(copies.heads[0].parameters(), copies.heads[1].parameters()
     assert torch.allclose(one.grad, other.grad, atol=1e-5)
 
 # %% [markdown]
+# <!-- slide: Until the output map, every head is on its own -->
+#
 # ![Two flow charts. Left, inside one head, scaled dot-product attention: Q of head h, T by d k, and
 # K of head h, S by d k, are multiplied, divided by the root of d k, masked if there is a mask, and
 # go through a softmax per row; the weights, T by S, are multiplied with V of head h and give the
@@ -190,7 +203,9 @@ for one, other in zip(copies.heads[0].parameters(), copies.heads[1].parameters()
 # are made from the same $x$, so one matrix $d_\text{model} \to 3\, d_\text{model}$ serves all three.
 #
 # What remains is to give the heads an axis of their own. A `reshape` cuts every token's features into heads, and a
-# `transpose` brings the heads in front of the tokens. The way out undoes both.
+# `transpose` brings the heads in front of the tokens. After attention, the same two steps are undone in reverse order.
+#
+# <!-- slide: A reshape alone mixes tokens -->
 #
 # ![Diagram with three words of six features; cell 24 is feature 4 of word 2. On top, split, attend,
 # merge: the grid T by d model is reshaped to T by H by d k, which cuts every row in two halves, then transposed to H
@@ -202,7 +217,7 @@ for one, other in zip(copies.heads[0].parameters(), copies.heads[1].parameters()
 # *Cell 24 is feature 4 of token 2, and a prime marks what attention has made of it. The lower row shows the trap, in
 # which a reshape alone mixes tokens.*
 
-# %%
+# %% slide="A reshape cuts the features, a transpose brings heads to the front"
 tens, ones = torch.tensor([10, 20, 30]), torch.arange(1, 7)
 features = (tens.unsqueeze(1) + ones).unsqueeze(0)  # (B, T, D) = (1, 3, 6)
 
@@ -225,14 +240,14 @@ assert trap.shape == heads.shape and not torch.equal(trap, heads)
 # needs the `transpose`. Without it the shape is right and the content is not. No check of shapes finds the mistake,
 # and gradients flow as usual.
 
-# %% tags=["hide-input"]
+# %% slide="What does the first head hold after a reshape alone?" tags=["hide-input"]
 questions.ask("05", "a-row-of-the-trap")
 
 # %% [markdown]
 # With these two steps the list becomes one class, in which two linear layers hold everything that is learned.
 
 
-# %%
+# %% slide="All heads at once: project, split, attend, merge, project"
 class MultiHeadSelfAttention(nn.Module):
     """All heads of self-attention at once; one matrix makes query, key and value."""
 
@@ -247,11 +262,11 @@ class MultiHeadSelfAttention(nn.Module):
     def forward(self, x, mask=None):
         """x is (B, T, D); returns the output, same shape, and weights (B, H, T, T)."""
         B, T, D = x.shape
-        cut = (B, T, self.num_heads, D // self.num_heads)  # (B, T, H, d_k)
+        per_head = (B, T, self.num_heads, D // self.num_heads)  # (B, T, H, d_k)
         query, key, value = self.w_qkv(x).chunk(3, dim=-1)  # (B, T, D) each
-        query = query.reshape(cut).transpose(1, 2)  # (B, H, T, d_k)
-        key = key.reshape(cut).transpose(1, 2)
-        value = value.reshape(cut).transpose(1, 2)
+        query = query.reshape(per_head).transpose(1, 2)  # (B, H, T, d_k)
+        key = key.reshape(per_head).transpose(1, 2)
+        value = value.reshape(per_head).transpose(1, 2)
         context, weights = attention.scaled_dot_product_attention(query, key, value, mask)
         merged = context.transpose(1, 2).reshape(B, T, D)  # (B, H, T, d_k) -> (B, T, D)
         return self.w_o(merged), weights
@@ -265,24 +280,31 @@ for model in (listed, fused):
     size = sum(parameter.numel() for parameter in model.parameters())
     print(f"{type(model).__name__}: {size} parameters")
 
-# %% tags=["hide-input"]
-# given the parameters of the list, the class gives the same output
-assert output.shape == (2, 7, 20) and weights.shape == (2, 4, 7, 7)
+# %% [markdown]
+# We give the class the parameters of the list: all query maps, then all key maps, then all value maps.
+
+# %% slide="With the same parameters, list and class give the same output"
+maps = [getattr(head, name) for name in ("w_q", "w_k", "w_v") for head in listed.heads]
 with torch.no_grad():
-    for part in ("weight", "bias"):  # all query maps, then all key maps, then all value maps
-        maps = [getattr(head, name) for name in ("w_q", "w_k", "w_v") for head in listed.heads]
-        getattr(fused.w_qkv, part).copy_(torch.cat([getattr(linear, part) for linear in maps]))
+    fused.w_qkv.weight.copy_(torch.cat([linear.weight for linear in maps]))  # (3 * D, D)
+    fused.w_qkv.bias.copy_(torch.cat([linear.bias for linear in maps]))
     fused.w_o.load_state_dict(listed.w_o.state_dict())
+print("the class gives what the list gives:", torch.allclose(fused(x)[0], listed(x), atol=1e-5))
+
+# %% tags=["hide-input"]
+assert output.shape == (2, 7, 20) and weights.shape == (2, 4, 7, 7)
 for mask in (None, masks.causal_mask(7)):
     assert torch.allclose(fused(x, mask)[0], listed(x, mask), atol=1e-5)
 sizes = {sum(part.numel() for part in model.parameters()) for model in (listed, fused)}
 assert sizes == {1680}
 
 # %% [markdown]
-# Both have 1680 parameters, and with the same parameters both give the same output. A mask of shape $(T, T)$ or $(B,
-# 1, T, T)$ is broadcast, so every head obeys the same one. One of shape $(B, T, T)$ needs an `unsqueeze(1)`, or it is
-# read as one mask per head where $B$ happens to equal $H$. A width that does not divide evenly raises a `ValueError`
-# with both numbers, whereas a bare `assert` would name no numbers and is skipped by Python's option `-O`.
+# Both have 1680 parameters, $4 \cdot 20^2$ weights and $4 \cdot 20$ biases. A mask of shape $(T, T)$ or $(B, 1, T, T)$
+# is broadcast, so every head obeys the same one. One of shape $(B, T, T)$ needs an `unsqueeze(1)`, or it is read as one
+# mask per head where $B$ happens to equal $H$. If the width is not divisible by the number of heads, the class raises a
+# `ValueError` that names both. A bare `assert` would name neither, and Python skips it under `-O`.
+#
+# <!-- slide: Sentences and heads only pick out a sheet -->
 #
 # ![Five steps from left to right, for two sentences in two rows; every number is a coloured cell. x,
 # (2, 7, 20): for each sentence one sheet of seven rows, the words, with 20 cells. Then W q and split: Q,
@@ -295,7 +317,7 @@ assert sizes == {1680}
 # *The two leading axes, $B$ and $H$, only pick out a sheet, the matrix of one sentence and one head. Attention runs
 # on all sheets side by side, and none affects another until the heads are merged.*
 
-# %% tags=["hide-input"]
+# %% slide="From the tokens to the output: in which order?" tags=["hide-input"]
 questions.ask("05", "through-the-heads")
 
 # %% [markdown]
@@ -308,7 +330,7 @@ questions.ask("05", "through-the-heads")
 # cost $H$ times as much.
 
 
-# %% tags=["hide-input"]
+# %% slide="Any number of narrow heads costs as much as one full-width head" tags=["hide-input"]
 def count(num_heads, d_k, length=64, d_model=512):
     """Operations in the matrix products, parameters without biases, and attention weights."""
     with torch.device("meta"):
@@ -332,7 +354,7 @@ for num_heads, few, many in zip(head_counts, narrow, full, strict=True):
     assert few[2] == many[2] == num_heads * 64 * 64
 
 figure, (left, right) = plotting.panels(2)
-left.set_title("products: narrow heads cost as much as one")
+left.set_title("products: narrow heads cost\nas much as one full-width head")
 operations = {"full width": full, "narrow": narrow}
 plotting.curves(
     left,
@@ -342,14 +364,15 @@ plotting.curves(
     ylabel="million operations",
     ylim=(0, 2400),
 )
-right.set_title("attention weights: every head has its own")
+right.set_title("attention weights:\nevery head has its own")
 right.plot(head_counts, [counts[2] / 1000 for counts in narrow], color=plotting.MUTED)
 right.set(xlabel="heads H", ylabel="thousand weights", ylim=(0, None))
 for ax in (left, right):
     plotting.ticks_at(ax, x=head_counts)
 plotting.picture(
     figure,
-    caption="Narrow heads cost as much as one head; only the number of attention weights grows.",
+    caption="64 tokens of width 512: narrow heads cost as much as one full-width head; only the number of attention "
+    "weights grows.",
     alt="Two panels over the number of heads from 1 to 16, for 64 words of width 512. Left, million "
     "operations in matrix products: full-width heads rise as a straight line from 143 to 2282, "
     "narrow heads stay at 143. Right, the number of attention weights, for both kinds, rises as a "
@@ -358,16 +381,15 @@ plotting.picture(
 
 # %% [markdown]
 # Multi-head attention is cheap because each head does one $H$-th of the work. You will also read that it is cheap
-# because the heads run in parallel, but that cuts the time you wait, not the number of operations.
+# because the heads run in parallel, but running them in parallel saves time, not operations.
 #
 # Two costs remain. Every head has attention weights of its own, so $H \cdot T \cdot S$ of them have to be normalised
 # and stored. And a head of width $d_k$ compares tokens in $d_k$ dimensions only, so once a text has more than $d_k$
-# tokens it cannot produce every pattern of
-# weights (Bhojanapalli et al., 2020). In the paper's experiments one head was 0.9 BLEU worse than the best number of
+# tokens it cannot produce every pattern of weights (Bhojanapalli et al., 2020). In the paper's experiments one head was 0.9 BLEU worse than the best number of
 # heads, and 32 heads were worse too (Vaswani et al., 2017, table 3; BLEU scores translations from 0 to 100). Many
 # current models let groups of heads share their keys and values, which [lecture 10](10_fast_attention.ipynb) explains.
 
-# %% tags=["hide-input"]
+# %% slide="How many parameters do five heads have?" tags=["hide-input"]
 questions.ask("05", "parameters-of-five-heads")
 
 # %% [markdown]
@@ -395,7 +417,8 @@ class MultiHeadAttention(nn.Module):
 
     def split(self, x):
         """(B, T, D) -> (B, H, T, d_k)"""
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        B, T, D = x.shape
+        return x.reshape(B, T, self.num_heads, D // self.num_heads).transpose(1, 2)
 
     def forward(self, query, key, value, mask=None):
         """query (B, T, D), key and value (B, S, D); returns (B, T, D) and (B, H, T, S)."""
@@ -404,10 +427,11 @@ class MultiHeadAttention(nn.Module):
         context, weights = attention.scaled_dot_product_attention(
             query_heads, key_heads, value_heads, mask
         )
-        return self.w_o(context.transpose(1, 2).flatten(start_dim=2)), weights
+        merged = context.transpose(1, 2).reshape(query.shape)  # (B, H, T, d_k) -> (B, T, D)
+        return self.w_o(merged), weights
 
 
-# %%
+# %% slide="In cross-attention the weights are $T$ by $S$"
 torch.manual_seed(7)
 target = torch.randn(2, 3, 20)  # (B, T, D): these tokens attend
 source = torch.randn(2, 7, 20)  # (B, S, D): these are attended to
@@ -439,13 +463,13 @@ for made in (MultiHeadSelfAttention, MultiHeadAttention, attention.MultiHeadAtte
 assert output.shape == (2, 3, 20) and weights.shape == (2, 4, 3, 7)
 
 # %% [markdown]
-# `course_utils.attention` has the same class, and assignment 5 asks for yours. The arguments are **query, key, value,
+# The same class is in `course_utils.attention`, and in assignment 5 you will write your own. The arguments are **query, key, value,
 # mask**, the order of PyTorch's `scaled_dot_product_attention`. Some code writes `forward(v, k, q, mask)` instead.
 # Called in PyTorch's order, such a class swaps query and value. In self-attention all three are the same tensor, so
 # every test of it passes. With $T \ne S$ the call fails, and with $T = S$ nothing complains:
 
 
-# %%
+# %% slide="Query and value exchanged: no error where $S = T$"
 def forward_vkq(v, k, q):
     """The other order of arguments, with the same parameters."""
     return cross(q, k, v)
@@ -470,7 +494,7 @@ else:
 # %% [markdown]
 # The remedies are to test with $T \ne S$ and to pass the arguments by name, as in `cross(query=…, key=…, value=…)`.
 
-# %% tags=["hide-input"]
+# %% slide="The source gets one token more: what changes its shape?" tags=["hide-input"]
 questions.ask("05", "one-more-german-word")
 
 # %% [markdown]
@@ -479,14 +503,16 @@ questions.ask("05", "one-more-german-word")
 # **The task.** For every token of a random sequence, name the token on its *left* and the one on its *right*, both from
 # the same output vector. To know exactly what is tested, we keep three things apart:
 #
+# <!-- slide: A task for two averages: name both neighbours -->
+#
 # - **Where to attend** depends on positions only. Queries and keys are made from a learned vector for each position.
 # - **What is found** depends on tokens only, because the values are made from token vectors.
 # - **The readout** is one linear layer on the output.
 #
 # With one head, the context of a position is $z = \alpha_\ell\, v_\ell + \alpha_r\, v_r + \dots$, where $v_\ell$ and
-# $v_r$ are the values of its neighbours and the attention weights are the same whatever the tokens are. If $\alpha_\ell
-# = \alpha_r$, exchanging the neighbours changes nothing, so one of the two orders gets a wrong answer. If they differ,
-# the order is in $z$ as a difference of size, but a linear readout cannot use it for both answers. Roughly, it credits
+# $v_r$ are the values of its neighbours. Its attention weights do not depend on the tokens. If $\alpha_\ell =
+# \alpha_r$, exchanging the neighbours changes nothing, so one of the two orders gets a wrong answer. If they differ, the
+# order is in $z$ as a difference of size, but a linear readout cannot use it for both answers. Roughly, it credits
 # every token in proportion to its share, so the neighbour with the larger share outbids the other on both questions
 # (proof in section 8).
 #
@@ -510,6 +536,7 @@ class NeighbourReader(nn.Module):
     def attend(self, ids):
         """Output (B, T, D) and weights (B, H, T, T); ids is (B, T)."""
         positions = self.positions.weight.expand(len(ids), -1, -1)  # (B, T, D)
+        # unusual roles: positions alone decide where to attend, tokens alone what is found there
         return self.attention(query=positions, key=positions, value=self.tokens(ids))
 
     def forward(self, ids):
@@ -551,7 +578,7 @@ for num_heads in head_counts:
         train(models[num_heads, seed], 250, seed)
 
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="One head names one neighbour, two heads name both" tags=["hide-input", "nbval-ignore-output"]
 def measure(model):
     """Share of right answers on 1000 new sequences: left, right, both at once."""
     ids, neighbours = sample(1000, torch.Generator().manual_seed(999))
@@ -589,17 +616,52 @@ plotting.picture(
 )
 
 # %% [markdown]
-# All models have the same number of parameters and the same training. A single head gets one side right and the other
-# in 10 to 26 % of cases, where guessing gives 10, and which side varies with the seed. In runs that are not shown here,
-# four times as many steps, and learning rates three times as large and as small, left both answers together below 0.4
-# in all five seeds. Two heads reached 1.00 under all these conditions but one: at the large rate, one seed of five was
-# stuck at 0.66.
+# All models have the same number of parameters and the same training. A single head gets one side right in 91 to 100 %
+# of cases and the other in 10 to 26 %, where guessing gives 10, and which side varies with the seed. Four times as many
+# steps, and learning rates three times as large and as small, did not help: in all five seeds the share of positions
+# with both answers right stayed below 0.25. Two heads reached 1.00 in 38 of 40 runs. One seed of five was stuck at
+# 0.66 at the large rate, and one of twenty further seeds at 0.59.
 #
+# The table is **recorded** by `sources/recorded/neighbour_heads.py`. Each entry gives the median, the smallest and the
+# largest share over the seeds. The last column counts the runs in which the heads keep to one side each.
+
+# %% tags=["hide-input"]
+RECORDED = """\
+heads    rate steps seeds   better           worse            both             one side each
+    1  0.0100   250     5   1.00 0.91 1.00   0.13 0.10 0.26   0.13 0.10 0.21    0 of 5
+    1  0.0100  1000     5   1.00 0.97 1.00   0.13 0.10 0.20   0.13 0.10 0.19    0 of 5
+    1  0.0300   250     5   1.00 0.94 1.00   0.10 0.10 0.17   0.10 0.10 0.15    0 of 5
+    1  0.0033   250     5   0.95 0.89 1.00   0.22 0.16 0.32   0.20 0.16 0.24    0 of 5
+    2  0.0100   250     5   1.00 1.00 1.00   1.00 1.00 1.00   1.00 1.00 1.00    5 of 5
+    2  0.0100  1000     5   1.00 1.00 1.00   1.00 1.00 1.00   1.00 1.00 1.00    5 of 5
+    2  0.0300   250     5   1.00 0.89 1.00   1.00 0.77 1.00   1.00 0.66 1.00    4 of 5
+    2  0.0033   250     5   1.00 1.00 1.00   1.00 1.00 1.00   1.00 1.00 1.00    5 of 5
+    2  0.0100   250    20   1.00 1.00 1.00   1.00 0.59 1.00   1.00 0.59 1.00   19 of 20
+"""
+print(RECORDED)
+
+recorded = []  # heads, rate, steps, seeds, three shares in median, smallest and largest, runs
+for line in RECORDED.splitlines()[1:]:
+    *numbers, _, _ = line.split()  # without "of 5"
+    recorded.append([float(number) for number in numbers])
+for row in recorded:
+    if row[0] == 1:
+        assert row[12] < 0.25  # the largest share of both
+    else:
+        assert (
+            row[10] > 0.99 and row[13] >= row[3] - 1
+        )  # the median of both; all runs but one at most
+assert (
+    sum(row[13] for row in recorded) == 38 and sum(row[3] for row in recorded if row[0] == 2) == 40
+)
+assert recorded[0][5] > 0.9 and recorded[0][9] < 0.27  # the better side at least, the worse at most
+
+# %% [markdown]
 # ### What does each head attend to?
 #
 # Here the attention weights depend on positions only, so one map per head holds for *every* sequence.
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="Two heads take a side each" tags=["hide-input", "nbval-ignore-output"]
 inner = torch.arange(1, LENGTH - 1)
 numbers = list(range(1, LENGTH + 1))
 
@@ -641,7 +703,7 @@ for ax in figure.axes[:4]:
     ax.set_yticks(range(0, LENGTH, 3), numbers[::3])
 plotting.picture(
     figure,
-    caption="One head attends to both sides or to one; two heads take a side each.",
+    caption="One head attends to both sides, as in seed 0, or to one, as in seed 3; two heads take a side each.",
     alt="Four maps over ten positions. The only head of the model of seed 0 has two half-strong stripes, "
     "one on either side of the diagonal; that of seed 3 has one strong stripe, above the diagonal. "
     "Of the two heads, head 1 has one strong stripe below the diagonal, on the left neighbour, and head 2 "
@@ -652,7 +714,7 @@ plotting.picture(
 # If we average a head's weight on the left neighbour and on the right one, each head becomes a point. On the grey line
 # the two weights add up to one.
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="Two heads specialise in all five seeds" tags=["hide-input", "nbval-ignore-output"]
 figure, axes = plotting.panels(3, height=4.2, sharex=True, sharey=True)
 for ax, H in zip(axes, head_counts, strict=True):
     ax.plot([0, 1], [1, 0], color=plotting.MUTED, linewidth=1.2, linestyle="-", marker="")
@@ -665,7 +727,7 @@ axes[0].set_ylabel("weight on the right neighbour")
 axes[1].set_xlabel("weight on the left neighbour")
 plotting.picture(
     figure,
-    caption="A point for each head, a marker for each seed: two heads specialise, in every seed.",
+    caption="A point for each head (shape and colour: the seed). Two heads specialise, in all five seeds.",
     alt="Three panels, one point per head: its average weight on the left neighbour against that on "
     "the right one, five seeds. One head: points on or below the line on which both add up to one, two of "
     "them near its middle. Two heads: one point per seed near left = 1, one near right = 1. Four heads: most "
@@ -673,14 +735,18 @@ plotting.picture(
 )
 
 # %% [markdown]
+# <!-- slide: Nobody told the two heads to take a side each -->
+#
 # - **One head** attends to one side in some seeds and to both in others. Neither is enough.
-# - **Two heads** specialise, one per side, although nobody told them to. They do so in these five seeds and in all of
-#   twenty more, which are not shown.
+# - **Two heads** specialise, one per side, although nobody told them to. They do so in these five seeds, and in 19
+#   of the twenty further ones in the table.
 # - **Four heads** cover both sides, but not every head keeps to one. A divided head does no harm, because the output
 #   map weighs them all.
 #
-# Below are the heads of seed 0, with their queries, keys and values, to explore. Queries and keys belong to positions,
-# and the values are those of one random sequence. Choose with *attention* and *head*.
+# Below are the heads of seed 0 to explore. Queries and keys belong to positions, and the values are those of one random
+# sequence. Choose with *attention* and *head*.
+#
+# <!-- slide: Three questions to the heads -->
 #
 # 1. **One head.** Walk down its rows 2 to 9. Where are the two large weights? Then lower the temperature by setting
 #    $\tau$ to 0.2, under *temperature and mask*. Which side survives?
@@ -688,7 +754,7 @@ plotting.picture(
 #    5 and read the last table under *number by number*. Whose value is the output, nearly?
 # 3. **Four heads.** Which heads keep to one side, and which one attends to both?
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="Explore the heads: who attends to which side?" tags=["hide-input", "nbval-ignore-output"]
 sequence, _ = sample(1, torch.Generator().manual_seed(997))  # (1, T), for the values
 
 
@@ -743,11 +809,10 @@ live.attention_view(
 #
 # ### In a trained translator
 #
-# As a subject in these sentences, German "sie" means "she" or "they", and only the verb tells which, so translating
-# it takes two tokens. Below is the cross-attention of the course's translator ([lecture 8](08_transformer.ipynb)) in
+# As a subject in these sentences, German "sie" means "she" or "they", and only the verb tells which. Below is the cross-attention of the course's translator ([lecture 8](08_transformer.ipynb)) in
 # its first layer, about to generate the first token.
 
-# %% tags=["hide-input"]
+# %% slide="About to generate the pronoun, one head attends to the verb" tags=["hide-input"]
 examples = {"she": learned.sentence("she"), "they": learned.sentence("they")}
 rows = {
     word: example.cross[0, :, example.says.index(word)] for word, example in examples.items()
@@ -767,7 +832,7 @@ figure = plotting.attention_maps(
     size=(10, 3.6),
     colour_label="weight α",
     query_label="",
-    key_label="key: German token",
+    key_label="key: encoder output at",
 )
 plotting.picture(
     figure,
@@ -779,34 +844,40 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Heads 1 and 2 attend to the pronoun and head 3 to its verb, so two questions get two averages. Before training, no
-# head gave any token of these rows more than 0.25. Two sentences prove little, and we chose this map because it is easy
-# to read.
+# Heads 1 and 2 attend to the position of the pronoun and head 3 to that of its verb. Before training, no head gave any
+# position of these rows more than 0.25. The keys are the encoder's outputs, in which the tokens have already been mixed,
+# so the map shows where a head attends, not what it finds there. Two sentences prove little, and we chose this map
+# because it is easy to read.
 #
 # ### What has been measured
 #
-# It is tempting to say that one head learns syntax and another names. Where such claims have been tested head by head,
-# the findings are more modest.
+# It is tempting to say that one head learns syntax and another handles names. Where such claims have been tested head
+# by head, the findings are more modest.
+#
+# <!-- slide: Some heads have a role, many can go -->
 #
 # - **Voita et al. (2019)** found heads in translation models that attend to a neighbouring token, as ours do, and heads
-#   that follow particular syntactic relations. Without 38 of 48 encoder heads, switched off during training, the
-#   translations lost 0.15 BLEU.
+#   that follow particular syntactic relations. When they trained a finished English-Russian model further with a
+#   penalty that switches heads off, 38 of its 48 encoder heads could go at a loss of 0.15 BLEU.
 # - **Michel et al. (2019)** removed heads from trained models at test time. Many could be removed without significant
 #   loss, fewer in cross-attention than in self-attention.
 # - **Clark et al. (2019)** found heads of BERT that attend to fixed offsets or to separators, and single heads that
 #   agree well with *one* relation each, such as a verb's direct object.
 #
-# A role is what a measurement finds afterwards, in *some* heads of *one* trained model. A large weight shows where a
-# head attends. Whether the model uses what it finds there is another question, and the subject of [lecture
-# 12](12_looking_inside.ipynb).
+# A head's role is something we measure after training, and only for *some* heads of *one* model. A large weight shows
+# where a head attends. Whether the model uses what it finds there is another question, and the subject of [lecture
+# 12](12_looking_inside.ipynb). You can read the heads of a published model in the same way ([how to load
+# one](../docs/published_weights.md)).
 #
 # ## Summary
 #
+# <!-- slide: What to take home -->
+#
 # - One softmax per query gives one weighted average, and several heads give several, side by side.
 # - **Project, split, attend, merge, project.** The way in, $(B, T, D) \to (B, T, H, d_k) \to (B, H, T, d_k)$, is a
-#   reshape *and* a transpose, and the way out undoes both.
+#   reshape *and* a transpose, undone in reverse order at the end.
 # - The output map is a sum over heads, each with its own block of $d_k$ rows of $W_o$.
-# - With $d_k = d_\text{model}/H$, any number of heads costs the parameters and products of one. Only the attention
+# - With $d_k = d_\text{model}/H$, any number of heads takes the parameters and products of one. Only the attention
 #   weights grow, to $H \cdot T \cdot S$.
 # - In cross-attention the query has length $T$, while key and value have length $S$.
 # - With shares that ignore the tokens and a linear readout, one head cannot name both neighbours, while two can and
@@ -853,32 +924,23 @@ plotting.picture(
 # parameters stays the same, because the heads only divide the same maps in another way.
 #
 # </details>
-#
-# **4.** Two heads have the same value map. Head 1 gives the neighbours the shares (0.8, 0.2), and head 2 gives
-# them (0.2, 0.8). How does a linear map recover the value $v_\ell$ of the left neighbour?
-#
-# <details><summary>Answer</summary>
-#
-# It solves two equations, which gives $(0.8 \cdot \mathrm{head}_1 - 0.2 \cdot \mathrm{head}_2) / 0.6 = v_\ell$. The
-# heads need not keep to one side; they only have to be different.
-#
-# </details>
 
 # %% [markdown]
 # ## 6. Going deeper: eight full-width heads as one tensor
 #
-# You may meet code in which every head is as wide as a token, and the maps of all heads are *one* tensor with an axis
-# more. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
+# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an
+# extra axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
 # heads with $d_k = d_\text{model} = 16$, so that we can check ours. They write tokens as columns, hence the transpose.
 
-# %%
+# %% slide="Eight full-width heads as one tensor"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
 torch.manual_seed(123)
 x = nn.Embedding(10, 16)(torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])).detach()  # (T, D)
 
 torch.manual_seed(123)
 torch.rand(16, 16)  # not used: the book draws one matrix first
-w_q, w_k, w_v = (torch.rand(8, 16, 16).transpose(1, 2) for _ in range(3))  # (H, D, d_k)
+drawn = [torch.rand(8, 16, 16) for _ in range(3)]  # (H, d_k, D) each, for tokens as columns
+w_q, w_k, w_v = (matrices.transpose(1, 2) for matrices in drawn)  # (H, D, d_k), for tokens as rows
 
 queries, keys, values = x @ w_q, x @ w_k, x @ w_v  # (T, D) @ (H, D, d_k) -> (H, T, d_k)
 contexts, weights = attention.scaled_dot_product_attention(queries, keys, values)
@@ -948,13 +1010,14 @@ def outputs_that_move(split):
     after[:, 3] += 1
     outputs = []
     for version in (before, after):
-        part = split(version, 2)  # (B, H, T, d_k), here query, key and value at once
-        context, _ = attention.scaled_dot_product_attention(part, part, part, masks.causal_mask(6))
+        query = key = value = split(version, 2)  # (B, H, T, d_k)
+        context, _ = attention.scaled_dot_product_attention(query, key, value, masks.causal_mask(6))
         outputs.append(attention.merge_heads(context))
     moved = (outputs[0] - outputs[1]).abs().amax(dim=(0, 2)) > 1e-6
     return [token for token in range(1, 7) if moved[token - 1]]
 
 
+# %% slide="The wrong reshape lets token 1 see token 4"
 print("reshape and transpose:", *outputs_that_move(attention.split_heads))
 print("reshape alone:        ", *outputs_that_move(split_without_transpose))
 
@@ -964,8 +1027,8 @@ assert outputs_that_move(attention.split_heads) == [4, 5, 6]
 assert outputs_that_move(split_without_transpose) == [1, 2, 3, 4, 5, 6]
 
 # %% [markdown]
-# In the trap, the false head 2 contains tokens 4 to 6. Merging puts its row 1, made from token 4, next to row 1 of the
-# false head 1. Thus the output of token 1 depends on token 4, and the future leaks through the reshape.
+# With the wrong reshape, what should be head 2 contains tokens 4 to 6. Merging puts its row 1, made from token 4, next
+# to row 1 of the false head 1. Thus the output of token 1 depends on token 4, and the future leaks through the reshape.
 #
 # **Check yourself.** A colleague uses the reshape without the transpose on the way in *and* on the way out. Does the
 # output leak the future through a causal mask?
@@ -1015,40 +1078,47 @@ class WithHiddenLayer(NeighbourReader):
 
 
 class AttendsToTokens(NeighbourReader):
-    """Ordinary self-attention: tokens and positions in all three roles."""
+    """Queries and keys are made from tokens and positions; values from tokens, as before."""
+
+    def attend(self, ids):
+        tokens = self.tokens(ids)  # (B, T, D)
+        x = tokens + self.positions.weight
+        return self.attention(query=x, key=x, value=tokens)
+
+
+class OrdinaryAttention(NeighbourReader):
+    """Tokens and positions in all three roles."""
 
     def attend(self, ids):
         x = self.tokens(ids) + self.positions.weight  # (B, T, D)
-        return self.attention(x, x, x)
+        return self.attention(query=x, key=x, value=x)
 
 
-# %% tags=["nbval-ignore-output"] seconds=10
+# %% slide="With a hidden layer, one head can name both neighbours" tags=["nbval-ignore-output"] seconds=15
 print("one head, both answers right, three seeds")
-trained = {}
-for reader, steps in [(WithHiddenLayer, 250), (AttendsToTokens, 250), (AttendsToTokens, 1000)]:
+trained, right = {}, {}
+for reader, steps in [(WithHiddenLayer, 250), (AttendsToTokens, 1000), (OrdinaryAttention, 1000)]:
     for seed in range(3):
         torch.manual_seed(seed)
-        trained[reader, steps, seed] = reader(num_heads=1)
-        train(trained[reader, steps, seed], steps, seed)
-    results = [measure(trained[reader, steps, seed])[2] for seed in range(3)]
-    print(f"{reader.__name__}, {steps} steps:", *[round(result, 2) for result in results])
+        trained[reader, seed] = reader(num_heads=1)
+        train(trained[reader, seed], steps, seed)
+    right[reader] = [measure(trained[reader, seed])[2] for seed in range(3)]
+    print(f"{reader.__name__}, {steps} steps:", *[f"{share:.2f}" for share in right[reader]])
 
 # %% tags=["hide-input"]
-linear_readout = both[0].max()
-hidden, early, late = (
-    [measure(trained[reader, steps, seed])[2] for seed in range(3)]
-    for reader, steps in [(WithHiddenLayer, 250), (AttendsToTokens, 250), (AttendsToTokens, 1000)]
-)
-assert linear_readout < 0.35 and max(early) < 0.6
-assert min(hidden) > 0.97 and min(late) > 0.6
+assert both[0].max() < 0.35 and max(right[AttendsToTokens]) < 0.3
+assert min(right[WithHiddenLayer]) > 0.97 and min(right[OrdinaryAttention]) > 0.6
 for seed in range(3):
-    assert 0.6 < neighbour_weights(trained[WithHiddenLayer, 250, seed]).max() < 0.8
+    assert 0.6 < neighbour_weights(trained[WithHiddenLayer, seed]).max() < 0.8
 
 # %% [markdown]
-# In both cases one head *can* do it. With a hidden layer the head settles on unequal shares, about 0.7 and 0.3, and
-# ReLU units can tell a large share from a small one. With weights that depend on the tokens, the shares themselves
-# carry information, which even a linear readout learns to use, although slowly. After 250 steps it is still wrong most
-# of the time, and after 1000 it has both answers right in 0.73 to 0.96 of the cases, depending on the seed.
+# - **A hidden layer is enough.** With one, a single head *can* solve the task. It settles on unequal shares, about 0.7
+#   and 0.3, and ReLU units can tell a large share from a small one.
+# - **Shares that depend on the tokens are not enough here.** The proof does not cover them, but after 1000 steps both
+#   answers are right in only 16 to 22 % of the cases, as without.
+# - **Positions in the values as well** make the difference, since the output then also shows how large the shares were.
+#   A linear readout learns to use that, although slowly. After 1000 steps of this ordinary self-attention, both answers
+#   are right in 73 to 96 % of the cases, depending on the seed.
 #
 # One head returns one average. To keep two things apart it has to *encode* them, here in the sizes of its weights, and
 # something after it has to decode that. Two heads keep them apart from the start. In a transformer, a feed-forward
@@ -1060,6 +1130,16 @@ for seed in range(3):
 #
 # It writes $\alpha_\ell$ and $\alpha_r$ for the shares and exchanges the tokens. When the weights depend on the tokens,
 # an exchange changes the shares as well, and the constants no longer cancel.
+#
+# </details>
+#
+# **And one more.** Two heads have the same value map. Head 1 gives the neighbours the shares (0.8, 0.2), and head 2 gives
+# them (0.2, 0.8). How does a linear map recover the value $v_\ell$ of the left neighbour?
+#
+# <details><summary>Answer</summary>
+#
+# It solves two equations, which gives $(0.8 \cdot \mathrm{head}_1 - 0.2 \cdot \mathrm{head}_2) / 0.6 = v_\ell$. The
+# heads need not keep to one side; they only have to be different.
 #
 # </details>
 
