@@ -290,7 +290,7 @@ assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 # ### What a counter cannot see
 #
 # The counter knows matrix products only. Suppose we had cut the mask out of the square one, as the picture suggests.
-# For every new token in every layer, that builds $S \times S$ cells to keep one row.
+# For each token in every layer, that builds $S \times S$ cells to keep one row.
 
 
 # %% slide="The counter does not see the square mask, and the clock does" tags=["nbval-ignore-output"] seconds=3

@@ -438,8 +438,8 @@ assert torch.allclose(ours.blocks[0](states), theirs.layers[0](states, causal_ma
 
 # %% [markdown]
 # The output map is the embedding itself; the two are **tied** (Press and Wolf, 2017). LLaMA and most models in
-# section 6 keep a separate output matrix. Does our model learn? We train it for 200 steps on English sentences of our
-# grammar, as section 5 describes.
+# section 6 keep a separate output matrix. Does our model learn? We train it for 200 steps on the English sentences of
+# section 5.
 
 # %% slide="The model of this page learns" tags=["nbval-ignore-output"] seconds=4
 vocabulary, _, _ = block_variants.english_text()
@@ -726,11 +726,11 @@ for steps, by_variant in recorded.items():
 #
 # <!-- slide: The rate matters more than any part of the block -->
 #
-# - **The rate matters more than any part.** At its best rate the baseline is 0.32 nats better than at 0.003. No part of
-#   the block gains more than 0.2.
+# - **The rate matters more than any part.** At its best rate the baseline is 0.32 nats better than at 0.003. No part
+#   gains more than 0.2.
 # - **Rotary positions help**, with every seed at every rate, and by 0.19 nats best against best. Their rival is a fixed
 #   table of sinusoids in windows of 48.
-# - **Little else can be claimed.** SwiGLU's $t$ of −38 becomes −0.3. The bilinear gate keeps a lead of 0.06 nats. For
+# - **Little else can be claimed.** SwiGLU's $t$ of −38 becomes −0.3. The bilinear gate keeps a lead of 0.06 nats, just short of a star. For
 #   RMSNorm and no biases, we could not have detected a difference smaller than about 0.07 nats. All four together are
 #   behind rotary positions alone with every seed.
 #
@@ -863,8 +863,6 @@ questions.ask("11", "ten-seeds-at-one-rate")
 # How have published models changed this block? A dash means that the model has nothing of the kind, and *before*
 # means a norm before each sublayer, as in section 1. GeGLU is SwiGLU with GELU in place of SiLU, and ReLU² is the
 # square of a ReLU, without a gate. Where a family has several sizes, the row names one.
-#
-# <!-- slide: RMSNorm, a gate and rotary positions are nearly everywhere -->
 #
 # | model, year, source | RMSNorm | feed-forward | keys and values | local : global layers | base | experts |
 # |---|---|---|---|---|---|---|
