@@ -37,8 +37,8 @@ test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 an
 lint: setup  ## ruff, mypy and the grader's import rules on all Python; Prettier and ESLint on what browsers run
 	@ruff check . && ruff format --check . && mypy && lint-imports && python -m tools.web_style
 
-build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
-	@$(BIN)/python sources/build.py $(ONLY)
+build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one, EXECUTE=no where lectures changed in text alone)
+	@$(BIN)/python sources/build.py $(if $(filter no,$(EXECUTE)),--keep-outputs) $(ONLY)
 
 new-assignment: setup  ## lay out an assignment that is small and complete: make new-assignment NAME=a14_title
 	@$(if $(NAME),,$(error say its name: make new-assignment NAME=a14_title))

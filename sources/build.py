@@ -1,17 +1,20 @@
 """Build the notebooks that people open from the py:percent files that authors edit.
 
-    python sources/build.py [NAME ...]
+    python sources/build.py [--keep-outputs] [NAME ...]
 
     sources/lectures/NN_name.py      ->  lectures/NN_name.ipynb      executed, outputs kept
     assignments/aN_name/notebook.py  ->  solutions/aN_name/….ipynb   nbgrader's source version
                                      ->  exercises/aN_name/….ipynb   nbgrader's release version
     all of them                      ->  course_map.md and the tables in README.md
 
+With --keep-outputs, lectures of which only text, tags or marks of slides changed are not executed.
+
 docs/authors.md shows how to add a lecture, an assignment, and parts of one.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -59,6 +62,24 @@ def build_lecture(source: Source, execute: bool = True) -> NotebookNode:
     if execute:
         execute_lecture(notebook, source)
     clean_metadata(notebook, source.course)
+    return notebook
+
+
+def with_stored_outputs(source: Source) -> NotebookNode:
+    """The lecture with the outputs of its stored notebook, whose code is the same."""
+    notebook = build_lecture(source, execute=False)
+    path = ROOT / "lectures" / f"{source.name}.ipynb"
+    stored = nbformat.read(path, as_version=4).cells if path.exists() else []
+    before, now = (
+        [cell for cell in cells if cell.cell_type == "code"] for cells in (stored, notebook.cells)
+    )
+    if [cell.source for cell in before] != [cell.source for cell in now]:
+        raise BuildError(
+            f"{source.file}: its code is not that of lectures/{path.name}, whose outputs were to be "
+            f"kept. Execute it: make build ONLY={source.name}"
+        )
+    for old, cell in zip(before, now, strict=True):
+        cell.outputs, cell.execution_count = old.outputs, old.execution_count
     return notebook
 
 
@@ -195,8 +216,9 @@ def readme_with_tables(readme: str, lectures: list[Source], exercises: list[Sour
     return f"{head}{begin}\n{tables}\n{end}{rest.split(end, 1)[1]}"
 
 
-def build(names: list[str]) -> None:
+def build(names: list[str], keep_outputs: bool = False) -> None:
     """Build the named notebooks, or all; always the course map and README's tables."""
+    lecture = with_stored_outputs if keep_outputs else build_lecture
     lectures, exercises = lecture_sources(), exercise_sources()
     known = [source.name for source in lectures + exercises]
     for name in names:
@@ -209,7 +231,7 @@ def build(names: list[str]) -> None:
     for source in lectures:
         if source.name in wanted:
             print(f"lecture     {source.name}", flush=True)
-            write_notebook(build_lecture(source), ROOT / "lectures" / f"{source.name}.ipynb")
+            write_notebook(lecture(source), ROOT / "lectures" / f"{source.name}.ipynb")
     for source in exercises:
         if source.name in wanted:
             print(f"assignment  {source.name}", flush=True)
@@ -223,7 +245,10 @@ def build(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--keep-outputs", action="store_true")
     try:
-        build(sys.argv[1:])
+        build(**vars(parser.parse_args()))
     except BuildError as error:
         sys.exit(f"build stopped: {error}")

@@ -34,6 +34,8 @@ from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
 
 from autograder.order import by_number
 from lecture_kit import questions
@@ -62,6 +64,9 @@ SET = """const katex = require(process.argv[1]);
 const formulas = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 console.log(JSON.stringify(formulas.map(([kind, spoken, text]) => katex.renderToString(text,
     {displayMode: kind === 'display', output: spoken ? 'mathml' : 'html', strict: 'error'}))));"""
+
+
+READY = "return document.documentElement.dataset.shown === 'true'"
 
 
 class SlideError(Exception):
@@ -216,7 +221,12 @@ class Reader:
                     f'<img alt="{picture["alt"]}" src="data:image/svg+xml;base64,{picture["svg"]}">'
                 )
                 notes = [f"<p>{caption[1]}</p>"] if caption else []
-                self.add(head or (caption[1] if caption else self.heading), "shown", body, notes)
+                self.add(
+                    head or (caption[1].rstrip(".") if caption else self.heading),
+                    "shown",
+                    body,
+                    notes,
+                )
         elif view := next(filter(None, map(STORED_FRAME.search, pages)), None):
             body = f'<iframe title="{view["title"]}" data-page="{view["page"]}"></iframe>'
             self.add(head or view["title"], "view", body)
@@ -460,8 +470,9 @@ def html_of(slide: Slide, lecture: str) -> str:
     level = "h1" if slide.kind == "title" else "h2"
     foot = lecture if slide.section == lecture else f"{lecture} · {slide.section}"
     return (
-        f'<section class="{slide.kind}"><{level}>{slide.head}</{level}><div class="body">{slide.body}</div>'
-        f"<footer>{foot}</footer>{f'<aside class=notes>{notes}</aside>' if notes else ''}</section>"
+        f'<section class="{slide.kind}"><div class="slide"><{level}>{slide.head}</{level}>'
+        f'<div class="body">{slide.body}</div>'
+        f"<footer>{foot}</footer></div>{f'<aside class=notes>{notes}</aside>' if notes else ''}</section>"
     )
 
 
@@ -477,17 +488,27 @@ def page_of(name: str, notebook: NotebookNode) -> tuple[str, int]:
 
 def print_out(deck: Path) -> Path:
     """A PDF with a page a slide, and one more for each answer."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not browser:
+    browser, driver = (
+        next(filter(None, map(shutil.which, BROWSERS)), None),
+        shutil.which("chromedriver"),
+    )
+    if not (browser and driver):
         raise SlideError(
-            "print-outs need Chromium or Chrome; or open a deck with ?print-pdf and print it."
+            "a print-out needs Chromium and its chromedriver; without them, open a deck with ?print-pdf "
+            "behind its address in any browser, and print it from there."
+        )
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in ("--headless=new", "--no-sandbox"):
+        options.add_argument(flag)
+    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as chromium:
+        chromium.get(f"{deck.resolve().as_uri()}?print-pdf")
+        WebDriverWait(chromium, 120).until(lambda page: page.execute_script(READY))
+        printed = chromium.execute_cdp_cmd(
+            "Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True}
         )
     pdf = deck.with_suffix(".pdf")
-    subprocess.run(
-        [browser, "--headless", "--no-sandbox", "--no-pdf-header-footer", "--virtual-time-budget=60000",
-         f"--print-to-pdf={pdf}", f"{deck.resolve().as_uri()}?print-pdf"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    pdf.write_bytes(base64.b64decode(printed["data"]))
     return pdf
 
 

@@ -56,6 +56,9 @@ PICTURE = re.compile(
 PATTERN = re.compile(r"^\w+(?:/\*)+$", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.MULTILINE | re.DOTALL)
+SLIDE = re.compile(r"^<!-- slide: .*? -->$", re.MULTILINE)
+"""The mark at which a slide begins, which readers need not get."""
+
 SRCDOC = re.compile(r'srcdoc="[^"]*"')
 LARGE_FRAME = 200_000
 """Letters; a larger frame becomes a page of its own, which browsers fetch when it is near."""
@@ -227,7 +230,7 @@ def prepare(path: Path, place: Path, extra: Path, repository: str) -> None:
     notebook.cells = [for_reading(cell) for cell in notebook.cells]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = within_site(path, cell.source, repository)
+            cell.source = within_site(path, SLIDE.sub("", cell.source), repository)
         for output in cell.get("outputs", []):
             take_picture_out(output, place, extra)
             take_frame_out(output, place, extra)

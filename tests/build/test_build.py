@@ -58,6 +58,28 @@ def test_a_lecture_keeps_its_outputs_but_not_when_or_where_it_ran(path):
     assert errors == []
 
 
+def test_outputs_are_kept_where_the_code_is_the_same(tmp_path, monkeypatch):
+    path = tmp_path / "sources/lectures/09_x.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(HEADER + "# %%\nprint(1)\n", encoding="utf-8")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    with pytest.raises(build.BuildError, match=r"whose outputs were to be kept. Execute it: make"):
+        build.with_stored_outputs(read_source(path))
+
+    stored = build.build_lecture(read_source(path), execute=False)
+    stored.cells[-1].outputs = [nbformat.v4.new_output("stream", text="1\n")]
+    build.write_notebook(stored, tmp_path / "lectures/09_x.ipynb")
+    mark = "# <!-- slide: One -->\n#\n# - one\n\n"
+    path.write_text(HEADER + mark + '# %% slide="Two"\nprint(1)\n', encoding="utf-8")
+    kept = build.with_stored_outputs(read_source(path)).cells
+    assert "slide: One" in kept[0].source
+    assert (kept[1].metadata.slide, kept[1].outputs[0].text) == ("Two", "1\n")
+
+    path.write_text(HEADER + "# %%\nprint(2)\n", encoding="utf-8")
+    with pytest.raises(build.BuildError, match=r"its code is not that of lectures/09_x.ipynb"):
+        build.with_stored_outputs(read_source(path))
+
+
 @pytest.mark.parametrize("path", EXERCISES, ids=name_of)
 def test_an_assignment_is_its_source_byte_for_byte(path, tmp_path):
     name = name_of(path)

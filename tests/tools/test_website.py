@@ -78,6 +78,19 @@ def test_a_question_stands_on_its_page_without_its_code():
     assert website.for_reading(other).metadata.tags == ["hide-input"]
 
 
+def test_where_a_slide_begins_is_no_part_of_a_page(tmp_path):
+    path, place = tmp_path / "x.ipynb", tmp_path / "site-source/lectures/x.ipynb"
+    text = "Above.\n\n<!-- slide: A headline -->\n\n- below"
+    code = nbformat.v4.new_code_cell("x = 1", metadata={"slide": "Another headline"})
+    cells = [nbformat.v4.new_markdown_cell(text), code]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    place.parent.mkdir(parents=True)
+    website.prepare(path, place, tmp_path / "site-source/extra", "")
+    prepared = place.read_text(encoding="utf-8")
+    assert "Above." in prepared and "- below" in prepared
+    assert "headline -->" not in prepared and "slide:" not in prepared
+
+
 def test_links_in_code_stay_as_they_are():
     page, link = website.ROOT / "docs/authors.md", "[lecture 2](02_basic_self_attention.py)"
     text = f"{link}\n\n````\n```python\n# {link}\n```\n````\n\n{link}\n"

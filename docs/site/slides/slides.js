@@ -14,22 +14,24 @@ function fitText(body) {
   }
 }
 
-const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30)));
-
 // A view is written when its slide is seen. It takes the width, and one or two columns, with which all
 // of it is seen largest.
 const COMPACT = `<style>
-  #view > details:has(.plain) { display: none }
+  .hint, .lead, details:last-child:has(> div:empty) { display: none }
   .map { --cell: 38px }
   [data-columns='2'] body { --room: 50vw }
   [data-columns='2'] #view { display: block; columns: 2; column-gap: 28px }
   [data-columns='2'] #view > * { break-inside: avoid; margin-bottom: 14px }</style>`;
 
-function scaleView(frame) {
-  const [width, height] = [frame.offsetWidth, frame.offsetHeight];
+// the frame as large as its slide allows, for the height that its page has now
+function scaleView(frame, width) {
+  frame.style.width = `${width}px`;
+  const height = Math.ceil(frame.contentDocument.body.getBoundingClientRect().height);
   const { clientWidth: room, clientHeight } = frame.parentElement;
+  frame.contentWindow.dispatchEvent(new Event('resize')); // now, and not with the next frame
   const scale = Math.min(room / width, clientHeight / height, 1.6);
-  frame.style.transform = `translateX(${(room - width * scale) / 2}px) scale(${scale})`;
+  const transform = `translateX(${(room - width * scale) / 2}px) scale(${scale})`;
+  Object.assign(frame.style, { height: `${height}px`, transform });
   return scale;
 }
 
@@ -38,28 +40,29 @@ async function fitView(frame) {
   const loaded = new Promise((done) => frame.addEventListener('load', done, { once: true }));
   frame.srcdoc = frame.dataset.page.replace('</head>', `${COMPACT}</head>`);
   await loaded;
-  const lay = async (width, columns) => {
-    frame.style.width = `${width}px`;
-    frame.contentDocument.documentElement.dataset.columns = columns;
-    await drawn();
-    return [scaleView(frame), width, columns];
+  const { body, documentElement } = frame.contentDocument;
+  documentElement.querySelectorAll('details').forEach((folded) => (folded.open = false));
+  let best = { scale: 0 };
+  const lay = ({ columns, width }) => {
+    documentElement.dataset.columns = columns;
+    return scaleView(frame, width);
   };
-  let best = [0];
   for (const columns of [1, 2])
-    for (let width = 560 * columns; width <= 1900; width += 120) {
-      const tried = await lay(width, columns);
-      if (tried[0] > best[0] + 0.01) best = tried;
+    for (let width = 560 * columns; width <= 1900; width += 60) {
+      const scale = lay({ columns, width });
+      if (scale > best.scale + 0.01) best = { scale, columns, width };
     }
-  const [scale] = await lay(...best.slice(1));
-  frame.dataset.scale = scale.toFixed(2);
-  new ResizeObserver(() => scaleView(frame)).observe(frame);
+  frame.dataset.scale = lay(best).toFixed(2);
+  new ResizeObserver(() => scaleView(frame, best.width)).observe(body);
 }
 
-function show(slides) {
+async function show(slides) {
+  document.documentElement.dataset.shown = false;
   for (const slide of slides) {
-    slide.querySelectorAll('iframe').forEach(fitView);
     if (slide.matches('.shown, .question')) fitText(slide.querySelector('.body'));
+    await Promise.all([...slide.querySelectorAll('iframe')].map(fitView));
   }
+  document.documentElement.dataset.shown = true;
 }
 
 paint(!printed && dark.matches ? 'dark' : 'light');
@@ -68,11 +71,11 @@ Reveal.initialize({
   height: 720,
   margin: 0,
   center: false,
-  display: 'flex',
   controls: false,
   hash: true,
   transition: 'none',
   slideNumber: 'c/t',
+  pdfMaxPagesPerSlide: 1,
   scrollActivationWidth: null,
   plugins: [RevealNotes],
 }).then(() => {
