@@ -340,7 +340,7 @@ print(
 matrix = torch.randn(4096, 4096)  # 64 MiB, more than the processor's caches hold
 square = torch.randn(1024, 1024)
 peak = 2 * 1024**3 / processor_seconds(torch.matmul, square, square)
-bandwidth = matrix.nbytes / processor_seconds(torch.sum, matrix)
+bandwidth = matrix.nbytes / processor_seconds(torch.sum, matrix, repetitions=30)
 print(f"peak {peak / 1e9:.0f} GFLOP/s, bandwidth {bandwidth / 1e9:.0f} GB/s")
 
 reached = {}  # tokens at once -> operations per second
@@ -390,8 +390,8 @@ plotting.picture(
 
 # %% [markdown]
 # On the core of an AMD EPYC processor that made this page, one token gets about a tenth of the measured peak; 256
-# tokens get all of it. Four tokens should cost as much as one but take longer, because PyTorch's product for few rows
-# stays far below the roof on this processor.
+# tokens get nearly all of it. Four tokens should cost as much as one but take longer, because PyTorch's product for few rows
+# stays far below the roof here.
 #
 # On a GPU the two limits are further apart. The data sheet of NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte
 # numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one

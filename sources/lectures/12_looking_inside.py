@@ -77,7 +77,7 @@ for row, period in zip(rows.tolist(), periods.tolist(), strict=True):
 # %% [markdown]
 # For tests we take 200 sequences in which a block of 12 *different* tokens comes twice, so each token of the second
 # copy has one right successor. Guessing within the block gives an accuracy of 0.08 and a loss of $\log 12 \approx
-# 2.48$ nats. We report both metrics, because they will disagree.
+# 2.48$ nats. We report both, because they will disagree.
 
 # %% slide="We measure accuracy and loss, because they will disagree"
 PERIOD = 12
