@@ -479,7 +479,7 @@ ax.minorticks_off()
 ax.legend(loc="upper right")
 plotting.picture(
     figure,
-    caption="The head whose loss hurts most has no induction score. Dotted: the loss with all heads on.",
+    caption="The head that costs most to remove has no induction score. Dotted: the loss with all heads on.",
     alt="A dot for each head, the induction score to the right and the loss without the head upwards, on a logarithmic "
     f"axis. With all heads on the loss is {own:.2f}. "
     + " ".join(
@@ -550,7 +550,7 @@ for layer in range(2):
 # - **No single head of layer 1 is indispensable.** Remove any one of them, and accuracy stays above 0.84. The loss
 #   tells more: removing the most important one multiplies it by 2.4 to 7.1. Accuracy hides this, because the right token
 #   usually remains the most likely. So small damage to accuracy does not show that the head did nothing.
-# - **The head whose loss hurts most is in layer 0,** and its induction score is zero.
+# - **The head that costs most to remove is in layer 0,** and its induction score is zero.
 # - **One head hurts on these test sequences.** Without the head that uses position 0 as a sink, the loss falls.
 #
 # The heads of one layer do not stand in for each other. They read the same stream, so none can react when another is
@@ -602,7 +602,7 @@ clean, corrupted = log_p(model(ids)), log_p(model(corrupted_ids))
 
 
 def shares(source, target, layer):
-    """Share of the answer when one vector before a layer goes from one run into another: (T,)."""
+    """Share of the answer, 0 corrupted and 1 clean, with one vector of `source` in `target`: (T,)."""
     given, stream = (stages(model, run)[2 * layer] for run in (source, target))  # (B, T, D)
     found = []
     for position in range(2 * PERIOD):
@@ -908,8 +908,7 @@ print(f"share of the answer that the clean vector at the query restores: {restor
 # - The induction score is the weight on key $i - \text{period} + 1$. It missed two of six circuits.
 # - Accuracy hides damage that the loss shows, and the heads of one layer add up.
 # - Denoising shows which vector is enough, and noising which one is needed.
-# - A silent lens may have missed something, or there may be nothing at this position. A probe can show what is there
-#   in linear form.
+# - A silent lens may have missed something, or there may be nothing here. A probe can show what is there in linear form.
 #
 # **Now you:** [assignment a13, looking inside](../exercises/a13_looking_inside/a13_looking_inside.ipynb). Sections
 # 6 to 8 go deeper.
@@ -1000,8 +999,10 @@ assert sum(added[f"head 1.{head}"] for head in range(HEADS)) > 0.6 * above.mean(
 for head in range(HEADS):
     off = without(model, [(1, head)])(ids)[:, PERIOD:]
     change = off.gather(-1, followed.unsqueeze(-1)) - off.mean(dim=-1, keepdim=True) - above
-    print(f"head 1.{head} adds {added[f'head 1.{head}']:+.2f} directly;", end=" ")
-    print(f"without it the right logit changes by {change.mean():+.2f}")
+    line = (
+        f"head 1.{head} adds {added[f'head 1.{head}']:+.2f} directly; without it the right logit "
+    )
+    print(line + f"changes by {change.mean():+.2f}".replace("-", "−"))
 figure, ax = plotting.panels(1, height=4.2)
 plotting.bars(
     ax,
