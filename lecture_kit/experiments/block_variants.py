@@ -152,9 +152,16 @@ def train(variant: Variant, seed: int, steps: int = 200, rate: float = 3e-3) -> 
     Returns:
         the model, in eval mode.
     """
-    vocabulary, text, _ = english_text()
+    vocabulary, _, _ = english_text()
     torch.manual_seed(seed)
     model = VariantModel(len(vocabulary), variant)
+    fit(model, seed, steps, rate)
+    return model.eval()
+
+
+def fit(model: nn.Module, seed: int, steps: int = 200, rate: float = 3e-3) -> None:
+    """Train any language model on the text, with the batches and rates of `train`."""
+    _, text, _ = english_text()
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.0)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, steps + 1):
@@ -167,10 +174,9 @@ def train(variant: Variant, seed: int, steps: int = 200, rate: float = 3e-3) -> 
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return model.eval()
 
 
-def held_out_loss(model: VariantModel) -> float:
+def held_out_loss(model: nn.Module) -> float:
     """Mean surprise at the next word in new sentences, in nats."""
     _, _, text = english_text()
     count = (len(text) - 1) // WINDOW

@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a11_fast_attention
 #     deeper: 12
-#     minutes: 56
+#     minutes: 58
 #     summary: A cache of keys and values, why decoding is slow, fewer KV heads, a softmax in tiles, and sliding windows.
 #   jupytext:
 #     text_representation:
@@ -19,9 +19,11 @@
 # # Lecture 10: Fast attention
 #
 # A language model that generates 500 tokens the simple way recomputes every position at every step, each 250 times on
-# average. In this lecture you will store what does not change, find out why generation is slow even
-# then, and derive from the answer what current models do about it. The cache and the tiled softmax leave the result as
-# it is, whereas fewer KV heads and a sliding window make a different model, which has to be trained in this form.
+# average. In this lecture you will store what does not change, find out why generation is slow even then, and derive
+# from the answer what current models do about it. Some of it leaves the result as it is, the cache and the tiled
+# softmax; fewer KV heads and a sliding window make a different model.
+#
+# <!-- slide: You will make generation faster, and know why it was slow -->
 #
 # **By the end of this lecture you will be able to**
 #
@@ -33,7 +35,7 @@
 # - call PyTorch's own attention with a cache without falling into its trap;
 # - build the mask of a sliding window, and predict how far several layers reach.
 #
-# **Time** about 56 minutes with views and questions, and 12 for going deeper.
+# **Time** about 58 minutes with views and questions, and 12 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb) and
 # [9](09_one_half_alone.ipynb).
 
@@ -61,31 +63,34 @@ torch.set_num_threads(1)  # so that the processor's seconds are those of the com
 #
 # To predict token 101, a causal model needs the last row of its output, which depends on all 100 tokens so far. The
 # simple way is to run all 100 through the model again. Because of the causal mask, however, nothing has changed for the
-# first 99, whose queries, keys and values are what they were, in every layer.
+# first 99: in every layer their queries, keys and values are the same as before.
 #
-# What does the new token need from them? Its query is compared with their *keys*, and their *values* are averaged,
-# whereas their queries are of no further use. If we keep the keys and values of all tokens, the **key/value cache** or
-# **KV cache**, a step has to compute only the new token's row. We write $P$ for the number of tokens in the cache, $T$
+# What does the new token need from them? Its query is compared with their *keys*, and their *values* are averaged. If we
+# keep the keys and values of all tokens, the **key/value cache** or **KV cache**, a step has to compute only the new
+# token's row. We write $P$ for the number of tokens in the cache, $T$
 # for the number of new ones, and $S = P + T$.
 
 
-# %%
+# %% slide="Later tokens need the keys and values of earlier ones, so we keep them"
 class KVCache:
     """Keys and values of one layer, in buffers that fill up from the left."""
 
-    def __init__(self, num_heads, max_len, d_k):
-        self.keys = torch.empty(1, num_heads, max_len, d_k)  # (B, H, max_len, d_k)
+    def __init__(self, B, H, max_len, d_k):
+        self.keys = torch.empty(B, H, max_len, d_k)
         self.values = torch.empty_like(self.keys)
         self.length = 0  # P
 
     def append(self, key, value):
         """Add T tokens, (B, H, T, d_k) each; returns all keys and values, (B, H, S, d_k)."""
         new = slice(self.length, self.length + key.shape[-2])
+        if new.stop > self.keys.shape[-2]:
+            raise ValueError(f"{new.stop} tokens, but the cache holds {self.keys.shape[-2]}")
         self.keys[:, :, new], self.values[:, :, new] = key, value
         self.length = new.stop
         return self.keys[:, :, : new.stop], self.values[:, :, : new.stop]  # views, no copies
 
 
+# %% slide="A new token attends to the cache and to the new tokens up to itself"
 def attend_with_cache(query, key, value, cache):
     """Causal attention of T new tokens, which are added to the cache."""
     first = cache.length  # the position of the first new token
@@ -123,11 +128,11 @@ plotting.picture(
 )
 
 # %% [markdown]
-# A model with such layers runs a prompt in one pass, the **prefill**, and then generates token by token, the
-# **decoding**. Here is the forward pass of lecture 9's causal model with a cache per layer.
+# A model with such layers first runs the prompt in one pass (the **prefill**), then generates one token at a time
+# (**decoding**). Here is the forward pass of lecture 9's causal model with a cache per layer.
 
 
-# %%
+# %% slide="With a cache for each layer, the forward pass runs only the new tokens"
 def further_logits(model, token_ids, caches):
     """Logits (B, V) for the token after `token_ids` (B, T), which follow what is in the caches."""
     first = caches[0].length
@@ -143,32 +148,33 @@ def further_logits(model, token_ids, caches):
     return x[:, -1] @ model.embedding.weight.T  # only the last row is needed
 
 
+# %% slide="Each step runs what is pending: the prompt, and then one token at a time"
 def generate(model, token_ids, count, keep):
     """Append the most likely token `count` times, with caches that are kept or begun anew."""
-    caches, new = empty_caches(model), token_ids
+    caches, pending = empty_caches(model), token_ids
     for _ in range(count):
-        logits = further_logits(model, new, caches)
-        new = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
-        token_ids = torch.cat([token_ids, new], dim=1)
+        logits = further_logits(model, pending, caches)
+        pending = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
+        token_ids = torch.cat([token_ids, pending], dim=1)
         if not keep:
-            caches, new = empty_caches(model), token_ids
+            caches, pending = empty_caches(model), token_ids
     return token_ids
 
 
 # %% [markdown]
-# In assignment 11 you will implement a cached attention without buffers, which returns a new, longer cache and leaves
-# the old one unchanged. Our model has four layers of width 128 and random parameters.
+# In assignment 11 you will implement a cached attention without buffers, which returns a new, longer cache. Our model
+# has four layers of width 128 and random parameters.
 
-# %%
+# %% slide="Token by token, the logits are those of one pass, up to rounding"
 LAYERS, HEADS, WIDTH, LONGEST = 4, 4, 128, 512
 torch.manual_seed(0)
 model = CausalLanguageModel(100, WIDTH, HEADS, LAYERS, 256, dropout=0.0, max_len=LONGEST).eval()
 model.requires_grad_(False)
 
 
-def empty_caches(model):
+def empty_caches(model, sequences=1):
     """One cache for each layer."""
-    return [KVCache(HEADS, LONGEST, WIDTH // HEADS) for _ in model.layers]
+    return [KVCache(sequences, HEADS, LONGEST, WIDTH // HEADS) for _ in model.layers]
 
 
 text = torch.randint(100, (1, LONGEST))  # (B, S)
@@ -187,20 +193,25 @@ for sizes in ([512], [300, 1, 211]):
 generator = torch.Generator().manual_seed(2)
 parts = [torch.randn(1, 3, 7, 4, generator=generator, dtype=torch.float64) for _ in range(3)]
 torch.set_default_dtype(torch.float64)
-one_cache, pair = KVCache(3, 7, 4), None
+one_cache, pair = KVCache(1, 3, 7, 4), None
 torch.set_default_dtype(torch.float32)
 for piece in zip(*(part.split([4, 1, 2], dim=2) for part in parts), strict=True):
     theirs, pair = fast_attention.cached_attention(*piece, pair)
     ours = attend_with_cache(*piece, one_cache)
     assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
 assert torch.equal(one_cache.keys, pair[0]) and torch.equal(one_cache.values, pair[1])
+try:
+    one_cache.append(*(part[:, :, :1] for part in parts[1:]))
+    raise AssertionError("a full cache takes no further token")
+except ValueError:
+    pass
 
 # %% [markdown]
 # Token by token, the logits are those of one pass, up to rounding. In this view three words are the prompt.
 #
-# 1. Press *next word* until the sentence is complete, and watch which row is filled. How many rows were computed?
+# 1. Press *next word* until the sentence is complete. How many rows were computed?
 # 2. Go back to the prompt, switch the cache off, and generate the sentence again. How many rows are computed now, and
-#    how many of them had been computed before?
+#    how many of them for a second time?
 
 # %% tags=["hide-input"]
 eight_words = ["it", "is", "easy", "to", "translate", "this", "sentence", "."]
@@ -211,7 +222,7 @@ live.cache_view(eight_words, prompt=3)
 # <details><summary>What you should see</summary>
 #
 # With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them had been computed
-# before.
+# before. The view also runs the last word; `generate` would not, and compute 7 rows or 25.
 #
 # </details>
 
@@ -240,10 +251,9 @@ def operations(compute, *inputs):
 # %% [markdown]
 # ### What it saves
 #
-# PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products, a number that is the
-# same on every machine.
+# PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products.
 
-# %% tags=["nbval-ignore-output"] seconds=12
+# %% slide="A hundred times fewer operations, but not a hundred times faster" tags=["nbval-ignore-output"] seconds=12
 saved = {}  # tokens -> ratio of operations, ratio of seconds
 print("          GFLOP              seconds           without / with")
 print("tokens    without   with     without   with    GFLOP  seconds")
@@ -274,15 +284,16 @@ assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 # %% [markdown]
 # For a text of $S$ tokens the cache reduces the operations of attention from order $S^3$ to order $S^2$, and those of
 # everything else from $S^2$ to $S$. At 300 tokens that is a factor of more than 100, but the clock shows a much smaller
-# one. In so small a model a step is largely Python's work per operation. Section 2 explains what limits a large one.
+# one. In a model this small, most of a step goes into Python's overhead for each operation. Section 2 explains what
+# limits a large one.
 #
 # ### What a counter cannot see
 #
 # The counter knows matrix products only. Suppose we had cut the mask out of the square one, as the picture suggests.
-# For every new token in every layer, that builds $S \times S$ cells to keep one row of them.
+# For each token in every layer, that builds $S \times S$ cells to keep one row.
 
 
-# %% tags=["nbval-ignore-output"] seconds=3
+# %% slide="The counter does not see the square mask, and the clock does" tags=["nbval-ignore-output"] seconds=3
 def with_square_mask(query, keys, values):
     S = keys.shape[-2]
     return scaled_dot_product_attention(query, keys, values, causal_mask(S)[S - 1 :])
@@ -306,8 +317,8 @@ print(
 )
 
 # %% [markdown]
-# The output is the same and so is the count, yet with 8192 tokens the mask takes far longer than attention itself, and
-# the cost of a text is back at order $S^3$.
+# Output and count are the same, yet at 8192 tokens the mask takes far longer than attention itself, and the cost of a
+# text is back at order $S^3$.
 #
 # ## 2. Why decoding is slow
 #
@@ -315,19 +326,21 @@ print(
 # the operations that the machine can do in a second and by the bytes that it can move in a second, its **memory
 # bandwidth**. Which limit applies depends on the **arithmetic intensity**, the operations per byte moved:
 #
+# <!-- slide: A step waits for arithmetic or for memory, whichever is slower -->
+#
 # $$\text{operations per second} \le \min(\text{peak},\ \text{bandwidth} \times \text{intensity})$$
 #
 # Drawn over the intensity, this is a slope that ends in a ceiling, the **roofline** (Williams et al., 2009). A linear
 # map with $n \times n$ parameters, applied to $b$ tokens at once, takes $2 b n^2$ operations and moves at least the
-# $n^2$ parameters, four bytes each in `float32`, so its intensity is at most $b / 2$, and close to it while $b$ is
-# far below $n$. In decoding $b = 1$, and every parameter is fetched to be used once. We measure the two limits of the
-# machine, and then what such a map reaches.
+# $n^2$ parameters, four bytes each in `float32`, so its intensity is at most $b / 2$, and comes close to that as long
+# as $b$ is much smaller than $n$. In decoding $b = 1$, and every parameter is fetched to be used once. We measure both limits, and
+# what such a map reaches.
 
-# %% tags=["nbval-ignore-output"] seconds=4
+# %% slide="One token leaves most of the arithmetic idle" tags=["nbval-ignore-output"] seconds=4
 matrix = torch.randn(4096, 4096)  # 64 MiB, more than the processor's caches hold
 square = torch.randn(1024, 1024)
 peak = 2 * 1024**3 / processor_seconds(torch.matmul, square, square)
-bandwidth = matrix.nbytes / processor_seconds(torch.sum, matrix)
+bandwidth = matrix.nbytes / processor_seconds(torch.sum, matrix, repetitions=30)
 print(f"peak {peak / 1e9:.0f} GFLOP/s, bandwidth {bandwidth / 1e9:.0f} GB/s")
 
 reached = {}  # tokens at once -> operations per second
@@ -376,25 +389,27 @@ plotting.picture(
 )
 
 # %% [markdown]
-# On the machine that made this page, a core of an AMD EPYC processor, one token reaches about a tenth of what we took
-# for the peak and 256 tokens reach it. Four tokens should cost as much as one; here they take almost three times as
-# long, because PyTorch's product for few rows stays far below the roof on this processor.
+# On the core of an AMD EPYC processor that made this page, one token gets about a tenth of the measured peak; 256
+# tokens get nearly all of it. Four tokens should cost as much as one but take longer, because PyTorch's product for few rows
+# stays far below the roof here.
 #
 # On a GPU the two limits are further apart. The data sheet of NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte
 # numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one
 # operation per byte. The 6.7 billion parameters of Llama 2 7B take 13.5 GB, so reading them takes 4 ms and
-# multiplying them 0.014 ms. One sequence gets fewer than 250 tokens per second, however fast the arithmetic.
+# multiplying them 0.014 ms. One sequence gets about 250 tokens per second at most, however fast the arithmetic.
 #
 # ### The cache has to be read as well
 #
 # Each step also reads the keys and values of all tokens so far. Every layer keeps one key and one value per token for
 # each **KV head**, a key head with its value head, so a cache takes
 #
+# <!-- slide: Every layer keeps a key and a value per token and KV head -->
+#
 # $$2 \cdot \text{layers} \cdot \text{KV heads} \cdot d_k \cdot \text{bytes per number}$$
 #
 # bytes per token. Here are four published models with numbers of two bytes.
 
-# %%
+# %% slide="Grouped KV heads divide the cache by four to sixteen"
 PUBLISHED = {  # layers, query heads, KV heads, d_k
     "Llama 2 7B (2023)": (32, 32, 32, 128),
     "Llama 2 70B (2023)": (80, 64, 8, 128),
@@ -423,10 +438,41 @@ assert cache_bytes(32, 32, 128) == 512 * 2**10 and 8 * 4096 * cache_bytes(32, 32
 assert 13.4e9 < 2 * 6.74e9 < 13.5e9 and 294 < 989e12 / 3.35e12 < 296
 assert 3.9 < 1000 * 13.5e9 / 3.35e12 < 4.1 and 0.0135 < 1000 * 13.5e9 / 989e12 < 0.0140
 
+# %% tags=["hide-input"]
+lengths = [2**k for k in range(11, 18)]
+drawn = {
+    "Llama 2 70B, not shared": (80, 64, 128),
+    "Llama 2 7B": (32, 32, 128),
+    "Llama 2 70B": (80, 8, 128),
+    "Mistral 7B": (32, 8, 128),
+}
+figure, ax = plotting.panels(1, height=4.6)
+for (name, (layers, kv_heads, d_k)), colour in zip(drawn.items(), plotting.SERIES, strict=False):
+    sizes = [length * cache_bytes(layers, kv_heads, d_k) / 1e9 for length in lengths]
+    style = "--" if "not" in name else "-"
+    ax.plot(lengths, sizes, style, color=colour, marker="", label=name)
+ax.axhline(80, color=plotting.MUTED, linewidth=1.5, linestyle=":")
+ax.annotate("memory of an H100", (lengths[0], 80), xytext=(2, 6), textcoords="offset points")
+ax.set(xscale="log", yscale="log", xlabel="tokens in the cache", ylabel="GB", xlim=(2000, 135_000))
+ax.set_xticks([2048, 8192, 32768, 131072], ["2048", "8192", "32 768", "131 072"])
+plotting.ticks_at(ax, y=[0.5, 2, 8, 30, 100, 300])
+plotting.label_ends(ax)
+plotting.picture(
+    figure,
+    caption="Shared KV heads give the model of 70 billion parameters a smaller cache than the one of 7 billion.",
+    alt="The size of the cache of one sequence in gigabytes against its number of tokens, both on logarithmic axes, "
+    "with a dotted line at 80 GB, the memory of an H100. All lines rise in proportion to the tokens. With 131 072 "
+    "tokens: "
+    + ", ".join(
+        f"{name} {lengths[-1] * cache_bytes(*shape) / 1e9:.0f} GB" for name, shape in drawn.items()
+    )
+    + ".",
+)
+
 # %% [markdown]
 # With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. On the GPU
-# above, the bandwidth limit gives these speeds, if each step reads all 13.5 GB of parameters and all caches once.
-#
+# above, which has 80 GB of memory, the bandwidth limit gives these speeds, if each step reads all 13.5 GB of parameters
+# and all caches once. The rows with 8 KV heads also count 13.5 GB, as if the parameters saved were spent elsewhere.
 
 # %% tags=["hide-input"]
 print("                  GB to read: parameters   caches   ms per step   tokens per second")
@@ -436,21 +482,39 @@ for kv_heads in (32, 8):
         read = 13.5e9, sequences * 4096 * cache_bytes(32, kv_heads, 128)
         seconds = sum(read) / 3.35e12
         limits[kv_heads, sequences] = sequences / seconds
-        print(
-            f"{kv_heads:2d} KV heads, {sequences:2d} sequences {read[0] / 1e9:15.1f} {read[1] / 1e9:9.1f}"
-            f" {1000 * seconds:11.1f} {sequences / seconds:14.0f}"
-        )
-assert limits[8, 32] > 2.5 * limits[32, 32] and limits[32, 8] > 3 * limits[32, 1]
+        line = f"{kv_heads:2d} KV heads, {sequences:2d} sequences {read[0] / 1e9:15.1f} {read[1] / 1e9:9.1f}"
+        if sum(read) > 80e9:
+            print(line, f"    {sum(read) / 1e9:.1f} GB do not fit into 80 GB")
+        else:
+            print(line, f"{1000 * seconds:11.1f} {sequences / seconds:14.0f}")
+assert limits[32, 8] > 3 * limits[32, 1] and 82.1e9 < 13.5e9 + 32 * 4096 * cache_bytes(32, 32, 128)
 
 # %% [markdown]
-# Most speed-ups follow from this, because each saves bytes per token:
+# **Attention has an intensity of its own.** From a key and its value, $4 d_k$ bytes, each query head that uses them
+# makes $4 d_k$ operations. With $H$ query heads and $G$ KV heads, a step therefore does $H / G$ operations per byte of
+# the cache: 1 in Llama 2 7B and 8 in Llama 2 70B, far below 295. More sequences change nothing here, since each brings
+# a cache of its own.
 #
-# - **Batching** runs many sequences side by side. They share one reading of the parameters, but each has a cache of its
-#   own, so the caches become the limit.
+# Most speed-ups save bytes per token. The first three act on decoding, the last on training and prefill.
+#
+# <!-- slide: Most speed-ups save bytes -->
+#
+# - **Batching** runs many sequences side by side, which share one reading of the parameters.
 # - **Fewer KV heads** make the caches smaller (section 3), and a **sliding window** bounds them (section 5).
 # - **Quantised weights** store a parameter in one byte or half a byte instead of two. A cache can be quantised too.
-# - **FlashAttention** never moves the attention weights to and from memory (section 4), which speeds up training and
-#   prefill.
+# - **FlashAttention** never moves the attention weights to and from memory (section 4).
+#
+# Three numbers describe a server: the **time to the first token**, for the prefill, the **latency** of a step, and the
+# **throughput**, the tokens per second of all sequences. Batching trades the first two for the third.
+
+# %% slide="A batch of sequences trades latency for throughput" tags=["nbval-ignore-output"] seconds=1
+for sequences in (1, 4, 16):
+    caches = empty_caches(model, sequences)
+    prompts = text[:, :256].repeat(sequences, 1)  # (B, T)
+    prefill = processor_seconds(further_logits, model, prompts, caches, repetitions=1)
+    step = processor_seconds(further_logits, model, prompts[:, :1], caches)
+    print(f"{sequences:2d} sequences: first token after {1000 * prefill:3.0f} ms, ", end="")
+    print(f"a step {1000 * step:.1f} ms, {sequences / step:4.0f} tokens per second")
 
 # %% tags=["hide-input"]
 questions.ask("10", "how-much-cache")
@@ -458,14 +522,40 @@ questions.ask("10", "how-much-cache")
 # %% [markdown]
 # ## 3. Fewer KV heads
 #
-# Nothing forces every query head to have keys and values of its own. In **multi-query attention** all query heads share
+# In **multi-query attention** all query heads share
 # one KV head, which Shazeer (2019) proposed because reading the cache limits decoding. The heads still differ, because
 # their queries do. In **grouped-query attention** (Ainslie et al., 2023) each group of neighbouring query heads shares
 # one. With $H$ query heads and $G$ KV heads, query head $h$, counted from 0, uses KV head $\lfloor h / (H / G)
 # \rfloor$.
 
+# %% tags=["hide-input"]
+figure, axes = plotting.panels(3, height=2.9)
+for ax, (name, kv_heads) in zip(
+    axes, {"multi-head": 8, "grouped-query": 2, "multi-query": 1}.items(), strict=True
+):
+    size = 8 // kv_heads
+    centres = [g * size + (size - 1) / 2 for g in range(kv_heads)]
+    for h in range(8):
+        ax.plot(
+            [h, centres[h // size]], [1, 0], "-", color=plotting.MUTED, linewidth=1.4, marker=""
+        )
+    ax.plot(range(8), [1] * 8, "o", color=plotting.SERIES[0], markersize=15)
+    ax.plot(centres, [0] * kv_heads, "s", color=plotting.SERIES[1], markersize=15)
+    ax.set(xlim=(-0.7, 7.7), ylim=(-0.45, 1.45), title=name, xticks=[])
+    ax.set_yticks([0, 1], ["KV heads", "query heads"] if kv_heads == 8 else ["", ""])
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+plotting.picture(
+    figure,
+    caption="The same eight query heads with eight KV heads, two or one. Only the KV heads are cached.",
+    alt="Three panels, each with eight circles in a row, the query heads, above squares, the KV heads. Multi-head: a "
+    "square below each circle. Grouped-query: two squares, the first joined to the first four circles, the second to "
+    "the other four. Multi-query: one square, joined to all eight.",
+)
 
-# %%
+
+# %% slide="Query heads of a group share one key and value head"
 def grouped_by_loop(queries, keys, values):
     """queries (B, H, T, d_k), keys and values (B, G, S, d_k) -> (B, H, T, d_k)."""
     group = queries.shape[1] // keys.shape[1]  # query heads that share a KV head
@@ -478,12 +568,11 @@ def grouped_by_loop(queries, keys, values):
 
 # %% [markdown]
 # Without the loop, every KV head is repeated for the query heads of its group. `repeat_interleave` puts the copies next
-# to each other, as required, whereas `repeat` puts whole rounds one after the other, so that neighbours get different
-# heads. All shapes are right, and for weights trained in the usual
-# order the result is wrong. In assignment 11 you will implement the whole layer, with its
-# maps.
+# to each other, as required, whereas `repeat` tiles the whole set again and again, so neighbouring query heads get
+# different KV heads. The shapes are right and, for weights trained the usual way, the result is wrong. In assignment
+# 11 you will implement the whole layer, with its maps.
 
-# %%
+# %% slide="`repeat` has the right shapes and the wrong heads"
 generator = torch.Generator().manual_seed(3)
 queries = torch.randn(2, 6, 5, 4, generator=generator)  # (B, H, T, d_k)
 keys, values = torch.randn(2, 2, 2, 7, 4, generator=generator)  # two of (B, G, S, d_k)
@@ -515,9 +604,8 @@ questions.ask("10", "which-key-head")
 # %% [markdown]
 # ### What it costs
 #
-# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, where the loss can be compared
-# with the entropy, with two layers and eight query heads of width 8. The results are recorded by
-# `sources/recorded/grouped_queries.py`.
+# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, whose entropy is known, with two
+# layers and eight query heads of width 8. The results are recorded by `sources/recorded/grouped_queries.py`.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -545,13 +633,12 @@ assert abs(few.mean() - many.mean()) < many.max() - many.min()
 
 # %% [markdown]
 # At the rate of lecture 9, one KV head instead of eight makes the loss higher with each of five seeds, by 0.0026 nats
-# on average. At twice the rate both are better, and with four seeds the gap is about 0.001. Neither rate has
-# been tuned, so a part of the price may be slower training. With two KV heads the seeds differ more than the models.
-# Fewer heads also mean fewer parameters, and this comparison cannot tell the two apart.
+# on average. At twice the rate both are better, and with four seeds the gap is about 0.001. Neither rate has been
+# tuned, so some of the gap may only mean that the model trains more slowly. With two KV heads, the difference is
+# smaller than the spread between seeds. Fewer heads also mean fewer parameters, which may explain the gap as well.
 #
-# For a large model, Ainslie et al. (2023, table 1) report average scores of 47.2 with all KV heads, 47.1 with eight
-# and 46.6 with one. The last two are converted from the first, a T5-XXL, with shared heads in the decoder only, and
-# trained for another 5 % of the original steps.
+# For a T5-XXL, Ainslie et al. (2023, table 1) report average scores of 47.2 with all KV heads, 47.1 with eight and 46.6
+# with one. The last two are converted from the first, in the decoder only, and trained for 5 % more steps.
 #
 # ## 4. A softmax in one pass
 #
@@ -562,16 +649,18 @@ assert abs(few.mean() - many.mean()) < many.max() - many.min()
 # For one query, before any key, $m = -\infty$, $\ell = 0$ and $o = 0$. A block of keys with scores $\omega_j$ and
 # values $v_j$ changes them to
 #
+# <!-- slide: Maximum, sum and output can be carried along and rescaled -->
+#
 # $$m' = \max(m, \max_j \omega_j), \qquad
 # \ell' = e^{m - m'} \ell + \sum_j e^{\omega_j - m'}, \qquad
 # o' = e^{m - m'} o + \sum_j e^{\omega_j - m'} v_j$$
 #
-# While the maximum stays the same, the factor $e^{m - m'}$ is 1. When a larger score arrives, all earlier terms were
-# scaled by $e^{-m}$ with an $m$ that is now too small, and the factor corrects it. In the end the output is $o / \ell$.
+# While the maximum stays the same, the factor $e^{m - m'}$ is 1. When a larger score arrives, it corrects all earlier
+# terms, which were scaled by $e^{-m}$ with an $m$ that is now too small. In the end the output is $o / \ell$.
 #
 # Here are the scores 0, ln 3 and ln 4 with the values 8, 4 and 2, one key at a time.
 
-# %%
+# %% slide="One key at a time gives the whole softmax"
 scores = [0.0, math.log(3), math.log(4)]
 m, total, o = -math.inf, 0.0, 0.0
 print("  score  value       m      sum   output")
@@ -610,8 +699,7 @@ live.tiles_view(
 #
 # - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx
 #   0.37$.
-# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result is again that of a
-#   softmax over all keys at once.
+# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result is still exact.
 #
 # </details>
 
@@ -620,7 +708,9 @@ questions.ask("10", "when-to-rescale")
 
 # %% [markdown]
 # For whole matrices the same lines work on many queries at once. At any time only a **tile** of the score matrix
-# exists, with a row for each query and a column for each key.
+# exists, a row for each query and a column for each key.
+#
+# <!-- slide: Only one tile of the scores exists at any time -->
 #
 # ![Four queries beside a matrix of scores with eight columns, one for each key, which has its key and its value above
 # it. The first four columns are empty, done and not kept. Columns five and six, in a frame, hold scores, such as 3.0
@@ -635,18 +725,18 @@ questions.ask("10", "when-to-rescale")
 # whole and can be skipped, and only those on the diagonal need a mask.
 
 
-# %%
+# %% slide="FlashAttention, as an algorithm, is two loops over tiles"
 def tiled_attention(query, key, value, size):
     """Causal attention, (H, T, d_k), (H, T, d_k), (H, T, d_v) -> (H, T, d_v), tile by tile."""
     outputs = []
     for start in range(0, query.shape[-2], size):
         q = query[:, start : start + size] / math.sqrt(query.shape[-1])  # a block of queries
         m = torch.full_like(q[..., :1], -math.inf)  # (H, size, 1)
-        total, o = torch.zeros_like(m), 0.0
+        total, o = torch.zeros_like(m), 0.0  # o becomes (H, size, d_v) in the first block
         for begin in range(0, start + size, size):  # later keys are hidden from all of them
             block = slice(begin, begin + size)
             scores = q @ key[:, block].transpose(-2, -1)  # a tile: (H, size, size)
-            if begin == start:
+            if begin == start:  # on the diagonal, where the last tile may be smaller
                 scores = scores.masked_fill(~causal_mask(scores.shape[-1]), -math.inf)
             largest = m.maximum(scores.amax(dim=-1, keepdim=True))
             rescale, weights = torch.exp(m - largest), torch.exp(scores - largest)
@@ -659,12 +749,15 @@ def tiled_attention(query, key, value, size):
 
 # %% [markdown]
 # In assignment 11 you will implement a version for any mask. To compare the memory, we record the largest number of
-# values held in new tensors at any one time.
+# values in new tensors at any time.
 
 
 # %% tags=["hide-input"]
 class NumbersHeld(TorchDispatchMode):
-    """Notes how many numbers the new tensors hold together, at most; views are free."""
+    """Notes how many numbers the new tensors hold together, at most; views are free.
+
+    PyTorch has no documented way to see when a tensor on the CPU is freed, so this one may change.
+    """
 
     def __init__(self, *given):
         super().__init__()
@@ -690,7 +783,7 @@ def at_most_held(compute, *inputs):
     return watch.most
 
 
-# %%
+# %% slide="In tiles, memory grows with the length and not with its square"
 def in_tiles(query, key, value):
     return tiled_attention(query, key, value, size=64)
 
@@ -718,13 +811,14 @@ for size in (1, 7, 64, 5000):
 assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512][1] < 4
 
 # %% [markdown]
-# With four times the tokens, plain attention holds sixteen times as many numbers, because of its weights. In tiles it
-# is only about three times as many, because the output grows and the tiles do not.
+# With four times the tokens, plain attention holds sixteen times as many numbers, and in tiles about three times as
+# many, because the output grows and the tiles do not.
 #
 # Saving memory does not by itself save time. FlashAttention does all of this in one kernel, in which a tile stays in
 # the small, fast memory next to the arithmetic units. The backward pass computes the weights a second time instead of
 # reading them. For the attention of GPT-2 medium, forward and backward, Dao et al. (2022, figure 2) report 75 GFLOP
-# instead of 67, 4.4 GB moved instead of 40.3, and 7.3 ms instead of 41.7, more operations in a sixth of the time.
+# instead of 67, 4.4 GB moved instead of 40.3, and 7.3 ms instead of 41.7: more arithmetic, done in about a sixth of
+# the time.
 #
 # ### PyTorch's own, and its trap
 #
@@ -732,7 +826,7 @@ assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512
 # mask itself. With a cache there are fewer queries than keys, and PyTorch takes the mask from the *upper left* corner,
 # where the first query may attend to a single key.
 
-# %%
+# %% slide="With a cache, `is_causal=True` is wrong without any error"
 generator = torch.Generator().manual_seed(5)
 query = torch.randn(1, 1, 2, 4, generator=generator)  # two new tokens
 key, value = torch.randn(2, 1, 1, 5, 4, generator=generator)  # three in the cache and the two
@@ -751,7 +845,9 @@ newest = F.scaled_dot_product_attention(query[:, :, 1:], key, value)
 assert torch.allclose(newest, right[:, :, 1:], atol=1e-6)
 
 # %% [markdown]
-# No error is raised, and the mistake shows only as generated text that gets worse. There are three cases:
+# No error is raised, and the generated text gets worse. There are three cases:
+#
+# <!-- slide: Which mask to pass depends on what is in the cache -->
 #
 # - In a prefill, where $T = S$, `is_causal=True` is right.
 # - A single new token needs no mask, and `is_causal` stays False.
@@ -761,11 +857,10 @@ assert torch.allclose(newest, right[:, :, 1:], atol=1e-6)
 # ## 5. Sliding windows
 #
 # To bound both work and cache, a layer can attend to the nearest tokens only. With a **window** of $W$, a token attends
-# to itself and the $W - 1$ tokens before it. The causal mask cuts off everything to the right of a diagonal, and a
-# window everything to the left of another one as well.
+# to itself and the $W - 1$ tokens before it.
 
 
-# %%
+# %% slide="A window cuts off the far past as the causal mask cuts off the future"
 def sliding_window_mask(T, S, window):
     """Masks (T, S) for the last T of S tokens."""
     everything = torch.ones(T, S, dtype=torch.bool)
@@ -782,8 +877,8 @@ assert sliding_window_mask(2, 4, 2).int().tolist() == [[0, 1, 1, 0], [0, 0, 1, 1
 # %% [markdown]
 # In assignment 11 you will make this mask from the positions of queries and keys.
 #
-# One layer with a window of 4 knows nothing of a token ten positions back. But the tokens it attends to have themselves
-# collected from earlier ones in the layer below, so the reach grows with every layer.
+# One layer with a window of 4 knows nothing of a token ten positions back. But the tokens it attends to have collected
+# from earlier ones in the layer below, so the reach grows with every layer.
 
 # %% tags=["hide-input"]
 figure, axes = plotting.panels(3, height=3.4, sharey=True)
@@ -823,22 +918,23 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 # %% [markdown]
 # Each layer adds $W - 1$ tokens, so $L$ layers reach $L (W - 1) + 1$. Mistral 7B, with its 32 layers and a window of
 # 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023). Later models mix both kinds of
-# layers. Gemma 3 has five layers of window 1024 for each one without (Gemma Team, 2025).
+# layers. From 4B upwards, Gemma 3 has five layers with a window of 1024 for every layer without one (Gemma Team, 2025).
 #
 # ## Summary
 #
-# - With a cache of keys and values, which the causal mask keeps from changing, the next token costs a single row. The
-#   mask of $T$ new tokens is the last $T$ rows of the whole mask, and one token needs none.
-# - Decoding one sequence is limited by memory bandwidth, since every parameter and the whole cache are read to generate
-#   one token. A counter of operations sees none of this.
+# <!-- slide: Keep what does not change, and move fewer bytes -->
+#
+# - With a cache of keys and values, the next token costs a single row. The mask of $T$ new tokens is the last $T$ rows of
+#   the whole mask, and one token needs none.
+# - Decoding one sequence is limited by memory bandwidth, since every parameter and the whole cache are read for one
+#   token. A counter of operations sees none of this.
 # - Sharing KV heads divides the cache by the size of a group. A window bounds it.
 # - Attention needs one pass over the keys if maximum, sum and output are carried along and rescaled, and only one tile
 #   of the weights exists at any time.
 # - `is_causal=True` is wrong where there are fewer queries than keys.
 #
 # **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). The
-# [next lecture](11_block_of_today.ipynb) exchanges the other parts of the block. This is the end of the core. Sections
-# 6 to 8 go deeper, and you can skip them.
+# [next lecture](11_block_of_today.ipynb) exchanges the other parts of the block. Sections 6 to 8 go deeper.
 
 # %% [markdown]
 # ## Check yourself
@@ -891,21 +987,23 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 # Grouped heads shrink the cache by having fewer keys and values. DeepSeek-V2 (DeepSeek-AI, 2024a) keeps all heads and
 # compresses what is stored. A map $W_c$ takes each token to a narrow **latent** vector $c^{(j)} = x^{(j)} W_c$ of width
 # $d_c$, and only this is cached. Each head has maps of its own from the latent to its keys and values, $k^{(j)} =
-# c^{(j)} W_{uk}$ and $v^{(j)} = c^{(j)} W_{uv}$.
+# c^{(j)} W_{uk}$ and $v^{(j)} = c^{(j)} W_{uv}$; in the code, those of head $h$ are `w_uk[h]` and `w_uv[h]`.
 #
 # If every step had to rebuild all keys and values from the cache, little would be gained. It need not, because matrix
 # products can be regrouped:
 #
+# <!-- slide: Move the query to the latent space, and no key has to be rebuilt -->
+#
 # $$q^{(i)} \cdot k^{(j)} = q^{(i)} \big(c^{(j)} W_{uk}\big)^\top = \big(q^{(i)} W_{uk}^\top\big) \cdot c^{(j)}$$
 #
 # So the query is taken to the latent space instead, and the latent vectors serve as keys. The values work the same way.
-# We average latent vectors and apply $W_{uv}$ to the average. Seen like this, it is multi-query attention with one wide
-# head.
+# We average latent vectors and apply $W_{uv}$ to the average. Seen like this, it is multi-query attention, whose one KV
+# head is wide.
 
-# %%
+# %% slide="Rebuilt keys or moved queries, the output is the same"
 T, H, d_model, d_k, d_c = 10, 8, 64, 8, 16
 generator = torch.Generator().manual_seed(7)
-x = torch.randn(1, 1, T, d_model, generator=generator)  # the second axis is broadcast to the heads
+x = torch.randn(1, 1, T, d_model, generator=generator)  # (B, 1, T, D), the same for all heads
 w_q = torch.randn(H, d_model, d_k, generator=generator) / 8
 w_c = torch.randn(d_model, d_c, generator=generator) / 8
 w_uk, w_uv = torch.randn(2, H, d_c, d_k, generator=generator) / 4
@@ -924,7 +1022,7 @@ print("rebuilt and regrouped agree:", torch.allclose(rebuilt, regrouped, atol=1e
 # %% [markdown]
 # How large is the cache, next to the alternatives? The second column has the sizes of DeepSeek-V3 (DeepSeek-AI, 2024b):
 # 61 layers, 128 heads of width 128, and $d_c = 512$. Its cache also holds one rotary key of width 64 per token and
-# layer, shared by all heads, for a reason that the exercise below asks for.
+# layer, shared by all heads; the second exercise below asks why.
 
 # %% tags=["hide-input"]
 assert torch.allclose(rebuilt, regrouped, atol=1e-5)
@@ -943,7 +1041,8 @@ assert kinds["latent"][1] == 4.5 * 128 and 68 < 61 * 2 * 576 / 2**10 < 69
 # The latent of DeepSeek-V3 is as small as 2.25 KV heads would be, a 57th of the full cache. DeepSeek-AI (2024a,
 # appendix D) report that it does better than full multi-head attention in their models, which we have not measured. The
 # price is arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$. With 128 heads that is
-# about 240 operations per byte of the cache, almost all of the spare arithmetic that section 2 found.
+# about 240 operations per byte of the cache, where full multi-head attention does 1 and grouped heads do $H / G$. It
+# uses almost all of the spare arithmetic that section 2 found.
 #
 # **Exercise.** Show that grouped-query attention is a special case. For $H$ query heads and $G$ KV heads with maps
 # `w_k` and `w_v` of shape `(d_model, G * d_k)`, give `w_c`, `w_uk` and `w_uv` so that the code above computes the same.
@@ -990,7 +1089,7 @@ assert torch.allclose(by_latent, by_groups, atol=1e-5)
 # With a window of $W$, no token attends to a key more than $W - 1$ positions back, so a layer may drop it. The cache
 # then has a fixed size however long the text becomes.
 
-# %%
+# %% slide="With a window, a cache of fixed size gives the same output"
 generator = torch.Generator().manual_seed(6)
 W, length = 4, 12
 query, key, value = torch.randn(3, 1, 2, length, 4, generator=generator)
@@ -1010,9 +1109,10 @@ assert kept_keys.shape == (1, 2, W, 4)
 assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 
 # %% [markdown]
-# The new token needs no mask, because everything left in the cache may be attended to. In a model, its position still
-# has to count from the beginning of the text. Code that takes the length of the cache for the position is right until
-# the first key is dropped, and wrong from there on.
+# The new token needs no mask, because everything left in the cache may be attended to. If keys are stored with their
+# positions already in them, the new token's position must count from the beginning of the text. Code that takes the
+# length of the cache for it is then right until the first key is dropped, and wrong from there on. Xiao et al., below,
+# store the keys before the rotation and number the positions within the cache.
 #
 # A model trained *without* a window does not survive such a cache. Xiao et al. (2023) found that its loss explodes as
 # soon as the very first tokens are dropped. Many heads put most of their weight on them whatever they contain, as if to
@@ -1022,6 +1122,8 @@ assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 # %% [markdown]
 # ## 8. Going deeper: what else a server does
 #
+# <!-- slide: Servers also page, share and guess -->
+#
 # | idea | what it saves | source |
 # |---|---|---|
 # | **paged attention**: caches in pages of a few tokens, like the memory of an operating system | memory that would be reserved for the longest text | Kwon et al. (2023) |
@@ -1029,8 +1131,8 @@ assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 # | **speculative decoding**: a small model proposes several tokens, and the large one checks them in one pass | passes of the large model; what is accepted has exactly its distribution | Leviathan et al. (2023) |
 # | **linear attention, state-space layers**: a state of fixed size instead of a cache | the cache; the state cannot keep everything, so most models mix them with attention | Katharopoulos et al. (2020), Gu and Dao (2023) |
 #
-# Speculative decoding works because of section 2. To check five tokens in one pass reads the parameters once, so it
-# takes hardly longer than to generate one.
+# Speculative decoding works because of section 2. Checking five tokens in one pass reads the parameters once, so it
+# takes hardly longer than generating one.
 
 # %% [markdown]
 # ## Further reading

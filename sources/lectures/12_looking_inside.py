@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     assignment: a13_looking_inside
-#     deeper: 14
+#     deeper: 16
 #     minutes: 52
 #     summary: Heads that copy, and four ways to look into a model. What can each of them prove?
 #   jupytext:
@@ -19,10 +19,11 @@
 # # Lecture 12: Looking inside
 #
 # Nobody wrote the parameters of a trained model by hand, so how could we find out what they compute? In this lecture
-# you open a model so small, with so plain a task, that theory suggests a mechanism in advance. The tools
-# are those used on large models. One of them misses the mechanism altogether in two
-# of our six models, although those models solve the task almost as well as the rest. So for every tool we ask two
-# questions: what can it show, and what can it not?
+# you open a model so small, with a task so simple, that theory predicts the mechanism. The tools are those used on large
+# models. One of them misses the mechanism altogether in two of our six models, although those models solve the task
+# almost as well as the rest. So for every tool we ask two questions: what can it show, and what can it not?
+#
+# <!-- slide: For every tool: what can it show, and what can it not? -->
 #
 # **By the end of this lecture you will be able to**
 #
@@ -32,9 +33,9 @@
 # - patch one vector from one run into another, in both directions, and tell *enough* from *needed*;
 # - read the residual stream with a lens and with a probe, and decide whether a silent lens missed something.
 #
-# **Time** about 52 minutes with views and questions, and 14 for going deeper.
-# **Needs** lectures [5](05_multi_head_attention.ipynb), [9](09_one_half_alone.ipynb) and
-# [11](11_block_of_today.ipynb).
+# **Time** about 52 minutes with views and questions, and 16 for going deeper.
+# **Needs** lectures [5](05_multi_head_attention.ipynb), [6](06_positional_encoding.ipynb),
+# [9](09_one_half_alone.ipynb) and [11](11_block_of_today.ipynb).
 
 # %%
 import copy
@@ -64,11 +65,11 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. One layer and two
 #
 # Take a block of random tokens and repeat it. In the first copy nobody can know the next token. From the second copy
-# on it is the one that followed the same token before; where a token occurs twice within a block, the tokens before
-# it decide. Our tokens are the numbers 0 to 63, a block is 6 to 16 tokens long, and the training loss counts
+# on it is the one that followed the same token before; if a token occurs twice within a block, the preceding tokens tell
+# which occurrence it is. Our tokens are the numbers 0 to 63, a block is 6 to 16 tokens long, and the training loss counts
 # predictions from the end of the first copy on. The first of them has to be guessed.
 
-# %%
+# %% slide="The first copy cannot be predicted, and the second can"
 rows, periods = repeated(3, 24, (6, 16), torch.Generator().manual_seed(56))  # (B, T) and (B,)
 for row, period in zip(rows.tolist(), periods.tolist(), strict=True):
     print(f"block of {period:2d}:", *[f"{token:2d}" for token in row])
@@ -76,9 +77,9 @@ for row, period in zip(rows.tolist(), periods.tolist(), strict=True):
 # %% [markdown]
 # For tests we take 200 sequences in which a block of 12 *different* tokens comes twice, so each token of the second
 # copy has one right successor. Guessing within the block gives an accuracy of 0.08 and a loss of $\log 12 \approx
-# 2.48$ nats. We report both metrics, because they will disagree.
+# 2.48$ nats. We report both, because they will disagree.
 
-# %%
+# %% slide="We measure accuracy and loss, because they will disagree"
 PERIOD = 12
 ids = distinct(200, 2 * PERIOD, PERIOD, torch.Generator().manual_seed(99))  # (B, T)
 followed = ids[:, 1 : PERIOD + 1]  # (B, PERIOD): what followed each token of the block
@@ -97,14 +98,15 @@ def judge(logits):
 # Suppose that the current token is A, and that A was followed by B before. To predict B, a head should attend to B. In
 # a single layer it cannot tell where B is. The score of a query and a key depends on the tokens at their two positions
 # and on their distance. At B's position nothing records that A preceded it. The head could find the earlier A, but that
-# only returns the token it already has, and distance does not help because block lengths vary. For their version of
-# this task Sanford et al. (2024) prove that a single layer, whatever its heads, must be exponentially larger than two
-# layers need to be.
+# only returns the token it already has, and distance does not help because block lengths vary. Sanford et al. (2024)
+# prove, for their version of the task, that one layer would have to be exponentially larger than a two-layer model.
 #
 # Two layers can divide the work, as Elhage et al. (2021) found in trained models. In layer 0 a **previous-token head**
 # attends one position back, and adds to B's vector a note that A preceded it. In layer 1 an **induction head** asks
 # which position follows an A, finds the note, and copies B. Its keys read what a head below has added, hence the name
 # **K-composition**. We count layers and heads from 0, as the code does, so head 0.2 is head 2 of layer 0.
+#
+# <!-- slide: One head leaves a note, and a head of the next layer finds it -->
 #
 # ![Four columns of boxes for the tokens A, B, C and, after some others, A again. From the tokens, arrows go up to the
 # vectors before layer 1. In layer 0 an arrow marked "one word back" leads from A to the column of B, whose vector
@@ -119,7 +121,7 @@ def judge(logits):
 # layer has a wider feed-forward network, so that both have 86 336 parameters. Both take 800 steps of AdamW at a rate of
 # 0.003.
 
-# %%
+# %% slide="Models of both kinds are trained alike"
 SEED = 0  # try others
 STEPS, EVERY = 800, 50
 
@@ -137,7 +139,7 @@ def learn(layers, seed):
     return model.eval().requires_grad_(False), torch.tensor(curve)  # (points, 2)
 
 
-# %% tags=["nbval-ignore-output"] seconds=35
+# %% slide="With equally many parameters, two layers succeed and one does not" tags=["nbval-ignore-output"] seconds=35
 single, curve_of_one = learn(1, SEED)
 model, curve_of_two = learn(2, SEED)
 for name, (accuracy, loss) in {
@@ -210,7 +212,7 @@ for ax, table, column, guess in zip(
 axes[1].legend(loc="upper right")
 plotting.picture(
     figure,
-    caption="Two layers first reach guessing within the block, dotted; then accuracy and loss jump together.",
+    caption="By step 250 two layers are near the loss of guessing within the block, dotted; then both curves change fast.",
     alt="Accuracy, left, and loss, right, against steps, a thin curve for each recorded model of one layer and of two, "
     "and thick ones for the two models above. "
     + " ".join(
@@ -241,27 +243,27 @@ assert 2.1 < losses_of_one[:, -1].min() and losses_of_one[:, -1].max() < 2.45
 print("in all six accuracy goes from below 0.4 to above 0.8 within 150 steps, between 250 and 450")
 
 # %% [markdown]
-# In all six models of two layers accuracy climbs from below 0.4 to above 0.8 within 150 steps. The loss first falls
-# to about 2.5 nats, the level of guessing within the block. Then loss and accuracy jump together.
+# By step 250 the loss of two layers is near that of guessing within the block, with accuracy already at about 0.24. Then
+# both change fast. In all six models accuracy climbs from below 0.4 to above 0.8 within 150 steps.
 #
-# The single layer learns little more than which tokens a block holds. In the six models its loss ends between 2.1 and
-# 2.4 nats, close to guessing, and its accuracy rises to between 0.3 and 0.4 and falls back without the loss showing
-# any of it.
+# The single layer learns little more than which tokens a block holds. Its loss ends between 2.1 and 2.4 nats, close to
+# guessing, while its accuracy climbs to 0.3 or 0.4 and drops again, of which the loss shows no trace.
 #
-# With a rate of 0.001, three models of two layers reach an accuracy of 0.99, and with 0.01 three stay below 0.46
-# after 800 steps. One layer stays below 0.4 at all three rates.
+# The rate matters. With 0.001, three models of two layers reach an accuracy of 0.99, and with 0.01 three stay below 0.46
+# after 800 steps (the same script, with `--rates`). One layer stays below 0.4 at all three rates.
 
 # %% [markdown]
 # ## 2. Attention maps and a score
 #
-# Each sublayer of this model reads the vectors of all positions and adds to them. What flows from the embedding to the
-# last norm, growing with each addition, is the **residual stream**. Most tools here read or change it, so
-# we begin with a forward pass that keeps it after each addition.
+# Each sublayer reads vectors and adds to them: attention across positions, the feed-forward network at each position by
+# itself. What flows from the embedding to the last norm, growing with each addition, is the **residual stream**. Most
+# tools here read or change it, so we begin with a forward pass that keeps it after each addition.
 
 
-# %%
+# %% slide="Most tools read the residual stream, so we keep it after each addition"
 def stages(model, token_ids):
     """The residual stream at the start and after each addition: 2 L + 1 times (B, T, D)."""
+    mask = causal_mask(token_ids.shape[1])
     x = model.embed(token_ids)
     found = [x]
     for layer in model.layers:
@@ -310,13 +312,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The heads of layer 0 attend to the token itself or to one a few positions back. In layer 1 a second diagonal leads
-# from the second copy into the first. In the first copy, where there is nothing to find yet, one head of layer 1 puts
+# In the first copy, where there is nothing to find yet, one head of layer 1 puts
 # nearly all its weight on position 0, an **attention sink** (section 8).
 #
 # Does the second diagonal pass through the token that came *next*? We turn the pattern into a number. The **induction
 # score** (Olsson et al., 2022, who call it *prefix matching*) is the weight that a query puts on the tokens after
 # earlier copies of its token, averaged over all queries that have an earlier copy:
+#
+# <!-- slide: The induction score asks for the token that came next -->
 #
 # $$\text{score} = \frac{1}{T - \text{period}} \sum_{i = \text{period}}^{T - 1} \; \sum_{m \geq 1,\; m \cdot \text{period} \leq i}
 # \alpha_{i,\; i - m \cdot \text{period} + 1}$$
@@ -325,7 +328,7 @@ plotting.picture(
 # backwards. You will write it in assignment 13, for blocks that begin anywhere.
 
 
-# %%
+# %% slide="The score is a loop over queries and their earlier copies"
 def induction_score(weights, period):
     """Weight on the tokens after earlier copies of the query's token: (B, H, T, T) -> (H,)."""
     T = weights.shape[-1]
@@ -353,7 +356,7 @@ print("4/15 by hand, and the same as course_utils.inside")
 # %% tags=["hide-input"]
 questions.ask("12", "which-key")
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="Layer 1 has heads with a high score, layer 0 has none" tags=["nbval-ignore-output"]
 scores = torch.stack([induction_score(weights, PERIOD) for weights in maps])  # (L, H)
 for layer in range(2):
     print(f"layer {layer}:", *[f"{score:.2f}" for score in scores[layer]])
@@ -406,7 +409,7 @@ assert all(score > 0.9 or away for score, away in zip(found["score"], missed, st
 # sets that block to zero, here in a copy of the model. In assignment 13 you will write a version without a copy, in
 # which mean outputs may take the place of zeros.
 
-# %%
+# %% slide="To switch a head off, clear its block of $W_o$"
 d_k = D_MODEL // HEADS
 
 
@@ -419,7 +422,7 @@ def without(model, heads):
     return damaged
 
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="Accuracy hides what the loss shows" tags=["nbval-ignore-output"]
 print("switched off   accuracy  loss")
 print(f"nothing        {judge(model(ids))[0]:8.2f}{judge(model(ids))[1]:6.2f}")
 one_off = torch.zeros(2, HEADS, 2)  # accuracy and loss without each head
@@ -476,7 +479,7 @@ ax.minorticks_off()
 ax.legend(loc="upper right")
 plotting.picture(
     figure,
-    caption="The head that is missed most has no induction score. Dotted: the loss with all heads on.",
+    caption="The head that costs most to remove has no induction score. Dotted: the loss with all heads on.",
     alt="A dot for each head, the induction score to the right and the loss without the head upwards, on a logarithmic "
     f"axis. With all heads on the loss is {own:.2f}. "
     + " ".join(
@@ -511,32 +514,52 @@ assert (
     and max(found["its_share"]) < 0.5
 )
 assert max(found["gap"]) < 0.08
-print("seed   loss  without layer 1  most without one of its heads  most without a head of layer 0")
+print("accuracy and loss, without")
+print("seed      nothing      layer 1   the worst head of it   the worst head of layer 0")
 for seed in range(6):
-    print(
-        f"{seed:4d}{found['loss'][seed]:7.2f}{found['loss_0'][seed]:17.2f}{found['most'][seed]:31.2f}"
-        f"{found['its_loss'][seed]:32.2f}"
-    )
+    print(f"{seed:4d}", end="")
+    for share, loss, width in [
+        ("right", "loss", 7),
+        ("share_0", "loss_0", 8),
+        ("least", "most", 18),
+        ("its_share", "its_loss", 22),
+    ]:
+        print(f"{found[share][seed]:{width}.2f}{found[loss][seed]:6.2f}", end="")
+    print()
+
+# zeros against mean outputs over other texts, for the model above
+other_ids = distinct(200, 2 * PERIOD, PERIOD, torch.Generator().manual_seed(98))
+contexts = [
+    layer.attend(layer.norm1(x), mask)[0].mean(dim=(0, 2))  # (H, d_k)
+    for layer, x in zip(model.layers, stages(model, other_ids)[::2], strict=False)
+]
+by_mean = torch.stack(contexts)  # (L, H, d_k)
+print("\nthe model above, loss without one head: by zeros, by means")
+for layer in range(2):
+    for head in range(HEADS):
+        means = judge(inside.ablate_heads(model, ids, [(layer, head)], by_mean))[1]
+        print(f"  {layer}.{head}: {one_off[layer, head, 1]:.2f}, {means:.2f}", end="")
+    print()
 
 # %% [markdown]
 # In all six recorded models the following holds.
 #
+# <!-- slide: Layer 1 is needed, and no single head of it is -->
+#
 # - **Layer 1 is needed.** Without its heads at most 0.03 of the tokens are right.
 # - **No single head of layer 1 is indispensable.** Remove any one of them, and accuracy stays above 0.84. The loss
-#   tells more: without the one that is missed most it is between 2.4 and 7.1 times what it was. Accuracy hides this,
-#   because the right token usually remains the most likely. So small damage to accuracy does not show that the head
-#   did nothing.
-# - **The head that is missed most is in layer 0,** and its induction score is zero.
-# - **One head is not missed on these test sequences.** Without the head that uses position 0 as a sink, the loss even
-#   falls.
+#   tells more: removing the most important one multiplies it by 2.4 to 7.1. Accuracy hides this, because the right token
+#   usually remains the most likely. So small damage to accuracy does not show that the head did nothing.
+# - **The head that costs most to remove is in layer 0,** and its induction score is zero.
+# - **One head hurts on these test sequences.** Without the head that uses position 0 as a sink, the loss falls.
 #
 # The heads of one layer do not stand in for each other. They read the same stream, so none can react when another is
-# absent; their contributions add up, and often the rest is enough. Most of the backup heads that Wang et al. (2023)
-# found in GPT-2 small can react, because they sit in *later* layers.
+# absent; their contributions add up, and often the rest is enough. The backup heads that Wang et al. (2023) found in
+# GPT-2 small can, because most of them sit in *later* layers.
 #
-# A zero may also be an input that later layers never met. **Mean ablation** (Wang et al., 2023) puts in the head's
-# average output over other texts instead. For single heads of our six models the choice hardly matters: accuracy
-# differs by at most 0.08.
+# A zero may also be an input that later layers have never seen. **Mean ablation** (Wang et al., 2023) puts in the head's
+# average output over other texts instead. For single heads of our six models, the two differ by at most 0.08 in accuracy;
+# in loss, in the model above, by about 0.2 nats in layer 0 and 0.01 in layer 1.
 #
 # ## 4. Activation patching: put one vector back
 #
@@ -548,9 +571,9 @@ for seed in range(6):
 #
 # We replace the A at position 5 of the first copy. The A of the second copy, at position 17, asks as before, but its
 # earlier copy is gone. The replacement is a token that the sequence does not hold. Had we simply taken the next number,
-# 16.5 % of our sequences would hold a rival copy of it.
+# 16.5 % of our sequences would hold a rival copy.
 
-# %%
+# %% slide="In the corrupted run, the token that decides the answer is replaced"
 PLACE = 5
 query, answer = PLACE + PERIOD, ids[:, PLACE + 1]
 unused = torch.ones(len(ids), VOCABULARY).scatter(1, ids, 0.0)  # (B, V): 0 if present
@@ -567,17 +590,19 @@ def log_p(logits):
 # %% [markdown]
 # We measure the log-probability of the answer B, with the corrupted run as 0 and the clean run as 1:
 #
+# <!-- slide: How much of the answer does one vector bring back? -->
+#
 # $$\text{share} = \frac{\log p_\text{patched} - \log p_\text{corrupted}}{\log p_\text{clean} - \log p_\text{corrupted}}$$
 #
-# Patching itself is one assignment to a copy of the stream, here for each position in turn. In assignment 13 you will
-# write it for one layer and position of any model.
+# The patch itself is a single assignment to a copy of the stream. We do it for each position in turn. In assignment 13
+# you will write it for one layer and position of any model.
 
-# %%
+# %% slide="A patch is one assignment to a copy of the stream"
 clean, corrupted = log_p(model(ids)), log_p(model(corrupted_ids))
 
 
 def shares(source, target, layer):
-    """Share of the answer when one vector before a layer goes from one run into another: (T,)."""
+    """Share of the answer, 0 corrupted and 1 clean, with one vector of `source` in `target`: (T,)."""
     given, stream = (stages(model, run)[2 * layer] for run in (source, target))  # (B, T, D)
     found = []
     for position in range(2 * PERIOD):
@@ -589,19 +614,19 @@ def shares(source, target, layer):
     return torch.tensor(found)
 
 
-# %% tags=["nbval-ignore-output"] seconds=5
+# %% slide="Before layer 1, a single vector decides the answer" tags=["nbval-ignore-output"] seconds=5
 restored = torch.stack([shares(ids, corrupted_ids, layer) for layer in range(2)])  # (L, T)
-left = torch.stack([shares(corrupted_ids, ids, layer) for layer in range(2)])  # (L, T)
+kept = torch.stack([shares(corrupted_ids, ids, layer) for layer in range(2)])  # (L, T)
 print(f"log p of the answer: clean {clean:.2f}, corrupted {corrupted:.2f}".replace("-", "−"))
 for layer in range(2):
-    best, worst = restored[layer].argmax().item(), left[layer].argmin().item()
+    best, worst = restored[layer].argmax().item(), kept[layer].argmin().item()
     print(f"before layer {layer}: the clean vector at {best} restores {restored[layer, best]:.2f}")
-    print(f"{'':16}the corrupted one at {worst} leaves {left[layer, worst]:.2f}")
+    print(f"{'':16}the corrupted one at {worst} leaves {kept[layer, worst]:.2f}")
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 attended = maps[1, :, :, query].mean(dim=0)  # (H, T): where layer 1 attends from the query
 figure = plotting.attention_maps(
-    [torch.stack([restored[0], left[0], restored[1], left[1]]).clamp(0, 1), attended],
+    [torch.stack([restored[0], kept[0], restored[1], kept[1]]).clamp(0, 1), attended],
     [
         "share of the answer after a patch",
         f"weights of layer 1 from position {query}",
@@ -625,10 +650,10 @@ plotting.picture(
     figure,
     caption="One vector before layer 1 restores the answer and is needed for it, where the heads of layer 1 attend.",
     alt="Two maps over the 24 positions. Above, the share of the answer: before layer 0 the clean vector at position "
-    f"{PLACE} restores {restored[0, PLACE]:.2f}, and the corrupted one there leaves {left[0, PLACE]:.2f}. Before layer 1 "
+    f"{PLACE} restores {restored[0, PLACE]:.2f}, and the corrupted one there leaves {kept[0, PLACE]:.2f}. Before layer 1 "
     f"position {place} restores {restored[1, place]:.2f}, every other at most {restored[1].sort().values[-2]:.2f}; the "
-    f"corrupted vector there leaves {left[1, place]:.2f}, at every other position at least "
-    f"{left[1].sort().values[1]:.2f}. Below, the weights of the four heads of layer 1, largest at position "
+    f"corrupted vector there leaves {kept[1, place]:.2f}, at every other position at least "
+    f"{kept[1].sort().values[1]:.2f}. Below, the weights of the four heads of layer 1, largest at position "
     f"{attended[:, 1:].sum(dim=0).argmax().item() + 1}.",
 )
 
@@ -638,10 +663,10 @@ with torch.no_grad():
 assert abs((reference - corrupted) / (clean - corrupted) - restored[1, place].item()) < 1e-3
 assert attended[:, 1:].sum(dim=0).argmax().item() + 1 == place
 assert restored[0].argmax().item() == PLACE and (restored.max(dim=1).values > 0.9).all()
-assert left[0].argmin().item() == PLACE and left[1].argmin().item() == place
+assert kept[0].argmin().item() == PLACE and kept[1].argmin().item() == place
 for values, best in ((restored[0], PLACE), (restored[1], place)):
     assert all(share < 0.2 for position, share in enumerate(values.tolist()) if position != best)
-for values, best in ((left[0], PLACE), (left[1], place)):
+for values, best in ((kept[0], PLACE), (kept[1], place)):
     assert values[best] < 0.35 and all(
         share > 0.9 for position, share in enumerate(values.tolist()) if position != best
     )
@@ -654,14 +679,14 @@ print("the same share as by course_utils.inside; one position in each layer rest
 #
 # Denoising shows that this vector is *enough*, given the rest of the model, but the model might have other ways. For
 # that we exchange the two arguments and put the *corrupted* vector into the clean run, called **noising**. At this
-# position it leaves between 0.02 and 0.19 of the answer in our six models, and at every other position all of it. So
-# the vector is also *needed*: at most a fifth of the difference in log-probability remains.
+# position it leaves between 0.02 and 0.19 of the answer in our six models, whereas at any other position nothing is lost.
+# So the vector is also *needed*: at most a fifth of the difference in log-probability remains.
 #
-# We told the method which token to corrupt and where to read the answer. It also assumes that one vector may be enough:
-# a note spread over two positions would come back only in part.
+# We told the method which token to corrupt and where to read the answer. And a note spread over two positions would come
+# back only in part.
 #
-# Now back to the two models that the score missed. For each recorded model the map shows how many positions after the
-# first copy of its token layer 1 attends.
+# Back to the two models that the score missed. The map shows how many positions after the first copy of its token layer
+# 1 attends.
 
 # %% tags=["hide-input"]
 PLACES = """\
@@ -717,8 +742,8 @@ print("the frame is where layer 1 attends most, in all six")
 # tokens back with 0.60. So the vector three positions after A holds a note about A *and* a note about B; layer 1 finds
 # the one and copies the other. The score was defined for one distance, whereas patching assumes none.
 #
-# Try it on one sequence of 12 words that come twice. The view runs two trained models: A has an induction head, and
-# B, of seed 3, has none.
+# Try it on one sequence of 12 words that come twice. The view runs two trained models, neither of them the one above: A,
+# of seed 8, has an induction head, and B, of seed 3, has none.
 #
 # 1. In model A, choose each head of layer 1 in turn, and see where its lines go. Switch one off, count the right words
 #    and watch the loss. Then switch off all of them, under *more to switch*.
@@ -748,7 +773,7 @@ live.inside_view()
 # does that in the middle, as if the model stopped there, and asks what it would predict. Here it reads the second
 # copy after every addition. In assignment 13 you will write it for whole layers.
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="Read with the lens, the token comes first and the answer last" tags=["nbval-ignore-output"]
 NAMES = ["embedding", "attention 0", "feed-forward 0", "attention 1", "feed-forward 1"]
 wanted = {"the token itself": ids[:, PERIOD:], "the answer": followed}  # (B, PERIOD) each
 read = {name: [] for name in wanted}
@@ -774,12 +799,12 @@ print("the token first, the answer last, and neither before layer 1")
 questions.ask("12", "a-silent-lens")
 
 # %% [markdown]
-# Before layer 1 the lens names neither the token nor the answer. Does it miss them, or are they absent? A
-# **probe** can decide: a small map, here a linear one, fitted to read something from the stream and tried on other
-# sequences.
+# Before layer 1 the lens names neither the token nor the answer. Does it miss them, or are they absent? A **probe** is a
+# small map, here a linear one, fitted to read something from the stream and tried on other sequences. It can find what
+# the lens missed; that it finds nothing is only a hint.
 
 
-# %%
+# %% slide="A probe is fitted on some sequences and tried on others"
 fit_ids = distinct(400, 2 * PERIOD, PERIOD, torch.Generator().manual_seed(5))  # other sequences
 
 
@@ -795,7 +820,7 @@ def probe(stage, positions, back):
 second = slice(PERIOD, 2 * PERIOD)
 probed = {
     "the token itself": [probe(stage, second, 0) for stage in range(5)],
-    "the answer": [probe(stage, second, PERIOD - 1) for stage in range(5)],
+    "the answer": [probe(stage, second, PERIOD - 1) for stage in range(5)],  # 11 tokens back
 }
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -835,21 +860,24 @@ assert (six[:, :2] < 0.03).all() and (six[:, 2] > 0.99).all() and (six[:, 3] < 0
 assert (six[:, 4] > 0.92).all()
 distance = place - PLACE  # as patching found it
 first = slice(distance, PERIOD)
-note, control = probe(2, first, distance), probe(0, first, distance)
+note, control, itself = probe(2, first, distance), probe(0, first, distance), probe(2, first, 0)
 in_lens = model.unembed(stages(model, ids)[2][:, first]).argmax(dim=-1)
 note_in_lens = (in_lens == ids[:, : PERIOD - distance]).float().mean().item()
 assert probed["the token itself"][2] > 0.95 and probed["the answer"][2] < 0.05
 assert note > 0.8 and control < 0.05 and note_in_lens < 0.05 and abs(restored[1, query]) < 0.05
+assert itself > 0.9
 print(
     f"the note about A in the first copy, before layer 1: probe {note:.2f}, lens {note_in_lens:.2f}"
 )
 print(f"the same probe on the embeddings: {control:.2f}")
+print(f"the token itself, read from the same vectors as the note: {itself:.2f}")
 print(f"share of the answer that the clean vector at the query restores: {restored[1, query]:z.2f}")
 
 # %% [markdown]
 # About the *answer* the lens was right. In all six models the probe finds no more of it before layer 1 than chance,
-# 1/64, and the clean vector at the query restores nothing. The vector that patching found has the *same depth* but
-# *another position*, in the first copy. A reading at one position proves nothing about another.
+# 1/64, and a patch says the same: the clean vector at the query restores nothing. The vector that patching found is at
+# the *same depth* but at a *different position*, in the first copy. A reading at one position proves nothing about
+# another.
 #
 # What the lens did miss is the *token itself* and the note. In the six models the probe reads the token in at least
 # 0.99 of the cases, and at the patched position the note about A in at least 0.93. The lens shows only the token
@@ -858,6 +886,8 @@ print(f"share of the answer that the clean vector at the query restores: {restor
 #
 # A probe has its own weakness. It proves that something *can* be read, and not that the model reads it. For that you
 # have to intervene, as in sections 3 and 4.
+#
+# <!-- slide: Each tool has its blind spot -->
 #
 # | tool | asks | can show | cannot show |
 # |---|---|---|---|
@@ -871,13 +901,14 @@ print(f"share of the answer that the clean vector at the query restores: {restor
 # %% [markdown]
 # ## Summary
 #
+# <!-- slide: Notes, a head that finds them, and four tools that see a part each -->
+#
 # - In four of six models a head of layer 0 leaves a note about the token before, and an induction head of layer 1
 #   finds it and copies.
 # - The induction score is the weight on key $i - \text{period} + 1$. It missed two of six circuits.
 # - Accuracy hides damage that the loss shows, and the heads of one layer add up.
 # - Denoising shows which vector is enough, and noising which one is needed.
-# - A silent lens may have missed something, or there may be nothing at this position. A probe can show what is there
-#   in linear form.
+# - A silent lens may have missed something, or there may be nothing here. A probe can show what is there in linear form.
 #
 # **Now you:** [assignment a13, looking inside](../exercises/a13_looking_inside/a13_looking_inside.ipynb). Sections
 # 6 to 8 go deeper.
@@ -937,7 +968,7 @@ print(f"share of the answer that the clean vector at the query restores: {restor
 # subtract the mean logit.
 
 
-# %%
+# %% slide="The stream is a sum, so every part has a share in every logit"
 def parts(model, token_ids):
     """What each part adds to the stream: name -> (B, T, D); their sum is the last stream."""
     found = stages(model, token_ids)
@@ -950,6 +981,7 @@ def parts(model, token_ids):
     return added
 
 
+# %% slide="What a part adds along the direction of the right token"
 last = stages(model, ids)[-1]
 scale = (last.square().mean(dim=-1, keepdim=True) + model.norm.eps).rsqrt()  # (B, T, 1)
 centred = model.embedding.weight - model.embedding.weight.mean(dim=0)  # (V, D)
@@ -964,6 +996,13 @@ own_logits = model(ids)[:, PERIOD:]
 above = own_logits.gather(-1, followed.unsqueeze(-1)) - own_logits.mean(dim=-1, keepdim=True)
 assert abs(sum(added.values()) - above.mean().item()) < 1e-2
 assert sum(added[f"head 1.{head}"] for head in range(HEADS)) > 0.6 * above.mean().item()
+for head in range(HEADS):
+    off = without(model, [(1, head)])(ids)[:, PERIOD:]
+    change = off.gather(-1, followed.unsqueeze(-1)) - off.mean(dim=-1, keepdim=True) - above
+    line = (
+        f"head 1.{head} adds {added[f'head 1.{head}']:+.2f} directly; without it the right logit "
+    )
+    print(line + f"changes by {change.mean():+.2f}".replace("-", "−"))
 figure, ax = plotting.panels(1, height=4.2)
 plotting.bars(
     ax,
@@ -986,8 +1025,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The bars add up to the logit. Layer 0, without which nothing works, adds almost nothing *directly*, because its
-# notes are read by layer 1 and not by the output. So direct attribution has a blind spot, as every tool has.
+# The bars add up to the right logit less the mean logit. Layer 0, without which nothing works, adds almost nothing
+# *directly*, because its notes are read by layer 1 and not by the output. So direct attribution has a blind spot, as
+# every tool has.
 #
 # Elhage et al. (2021) split each head into two **circuits**, two products of matrices that can be read without any
 # input. In our model a rotation by the distance stands between query and key. The **QK circuit**, $W_q W_k^\top$,
@@ -996,29 +1036,37 @@ plotting.picture(
 # have no feed-forward networks, so they can send the embedding through. In ours layer 0 rewrites the stream, so we
 # send, for each token, its average vector before layer 1.
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="The OV circuit of an induction head turns a token into its own logit" tags=["nbval-ignore-output"]
 before = stages(model, ids)[2]  # (B, T, D): the stream that layer 1 reads
 average = torch.stack([before[ids == token].mean(dim=0) for token in range(VOCABULARY)])  # (V, D)
 layer = model.layers[1]
 values = layer.w_v(layer.norm1(average)).split(d_k, dim=1)  # H times (V, d_k)
 for head, columns in enumerate(layer.w_o.weight.split(d_k, dim=1)):
-    written = values[head] @ columns.T * model.norm.weight @ centred.T  # (V, V)
+    added_by = (
+        values[head] @ columns.T
+    ) * model.norm.weight  # (V, D); the norm's scale moves no argmax
+    written = added_by @ centred.T  # (V, V): logits
     copied = (written.argmax(dim=1) == torch.arange(VOCABULARY)).float().mean().item()
     print(f"head 1.{head} copies {copied:.2f} of the tokens")
 
 # %% [markdown]
+# **The tools disagree about one head.** Head 1.2 of the model with `SEED = 0` is the one that uses position 0 as a sink. It
+# copies every token, and directly it adds to the right logit. But its induction score is only 0.22, and without it the
+# right logit even rises, and the loss falls from 0.09 to 0.05. Direct attribution keeps everything else as it is. After
+# an ablation, the last feed-forward network and the last norm react.
+#
 # Does layer 1 really read the notes with its *keys*? Let its queries, keys or values alone read another stream, that
-# of a model without the heads of layer 0. This patches a single path between two layers, and tells **K-composition**
-# from **Q-** and **V-composition**.
+# of a model without the heads of layer 0. This patches a single path between two layers. If the keys matter, that is
+# **K-composition**; with queries or values it is **Q-** or **V-composition**.
 
 
 # %%
-def composed(damaged, names):
-    """Loss when the queries, keys or values of layer 1 ("qkv") read the stream of a damaged model."""
+def composed(damaged, path):
+    """Loss when the queries, the keys or the values of layer 1 read the stream of a damaged model."""
     intact, other = (stages(some, ids)[2] for some in (model, damaged))  # (B, T, D) each
     query, key, value = (
-        split_heads(w(layer.norm1(other if name in names else intact)), HEADS)
-        for name, w in zip("qkv", (layer.w_q, layer.w_k, layer.w_v), strict=True)
+        split_heads(w(layer.norm1(other if path == name else intact)), HEADS)
+        for name, w in (("queries", layer.w_q), ("keys", layer.w_k), ("values", layer.w_v))
     )
     query, key = (apply_rotary(x, torch.arange(2 * PERIOD)) for x in (query, key))
     context, _ = scaled_dot_product_attention(query, key, value, mask)  # (B, H, T, d_k)
@@ -1026,10 +1074,10 @@ def composed(damaged, names):
     return judge(model.unembed(x + layer.feed_forward(layer.norm2(x))))[1]
 
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="Without notes in the keys, the loss is highest" tags=["nbval-ignore-output"]
 silent = without(model, [(0, head) for head in range(HEADS)])
-for names in ("", "q", "k", "v"):
-    print(f"without notes in {names or 'none'}: loss {composed(silent, names):.2f}")
+for path in ("nothing", "queries", "keys", "values"):
+    print(f"without notes in {path:<8} loss {composed(silent, path):.2f}")
 
 # %% tags=["hide-input"]
 CIRCUITS = """\
@@ -1041,7 +1089,7 @@ seed   all on  queries    keys   values   copied
    4     0.07     1.15     5.74     0.51     1.00
    5     0.12     2.25     5.46     7.18     0.38
 """
-assert abs(composed(silent, "") - judge(model(ids))[1]) < 1e-3
+assert abs(composed(silent, "nothing") - judge(model(ids))[1]) < 1e-3
 circuits = torch.tensor(
     [[float(x) for x in line.split()[1:]] for line in CIRCUITS.splitlines()[1:]]
 )
@@ -1058,9 +1106,9 @@ print(CIRCUITS.rstrip())
 
 # %% [markdown]
 # The table has all six models, with the losses and, in the last column, the share of tokens that the best head of
-# layer 1 copies. Without notes in the keys the loss rises to between 4.7 and 5.8 nats, so K-composition is what they
-# share. The two models that the score missed, seeds 3 and 5, also need the notes in their *values*, since the note
-# about B is what they copy. The OV test, like the score, misses them: it asks whether a head copies the token at the
+# layer 1 copies. Every exchange hurts, also because the other stream is one that layer 1 has never seen. But in four
+# models the keys cost most by far, 4.7 to 5.8 nats. In the two that the score missed, seeds 3 and 5, the *values* cost
+# even more, since the note about B is what they copy. The OV test, like the score, misses them: it asks whether a head copies the token at the
 # position, and they copy a token that stood elsewhere.
 
 # %% [markdown]
@@ -1070,8 +1118,8 @@ print(CIRCUITS.rstrip())
 # recurrent models for classification, which have a single attention layer as in lecture 1. They could often exchange
 # the weights of a trained model for very different ones without changing its prediction, and they concluded that
 # attention is not an explanation. Wiegreffe and Pinter (2019) answered that weights put in afterwards prove little,
-# since a model is trained as a whole. When they trained for other weights and gave these to a second, simpler model
-# as a guide, they served it less well than ordinary ones. So what is proved depends on what we call an explanation.
+# since a model is trained as a whole. They trained models to produce different weights and used these to guide a second,
+# simpler model; they guided it less well than the original weights did. So what is proved depends on what we call an explanation.
 #
 # Could the weights of our own model be exchanged without any effect? For one query and one head the output is
 # $\sum_j \alpha_j v^{(j)}$, with weights $\alpha_j$ that are not negative and sum to one. If we change them by
@@ -1095,7 +1143,8 @@ def lowered(weights, values, key):
         directions, sizes, _ = torch.linalg.svd(fixed[free])
         null = directions[:, (sizes > 1e-9 * sizes[0]).sum() :]  # (free, dimensions left)
         change = torch.zeros_like(weights)
-        change[free] = -null @ null[free[:key].sum()]  # steepest way down for the key
+        its_row = free[:key].sum()  # where the key is among the free ones
+        change[free] = -null @ null[its_row]  # steepest way down for the key
         if change[key] > -1e-9:
             break
         falls = change < -1e-12
@@ -1133,8 +1182,8 @@ assert all(new > old - 0.05 for (number, _), (old, new) in before_and_after.item
 # All of this is about one model. The query is the last token, the weights are means over 20 sequences, and the
 # outputs agree to less than $10^{-9}$. In layer 0 the strongest weight of every head can be brought to zero, and
 # nothing that comes later notices. A map of layer 0 that shows weight on a token of the second copy and none on its
-# twin in the first could as well show the reverse. In layer 1 the walk hardly gets anywhere, so there we found no
-# lower one.
+# twin in the first could as well show the reverse. In layer 1 the walk makes almost no progress, so we found no
+# lower weight there.
 #
 # For a given output there may be other weights, as Jain and Wallace found, and how many depends on the values.
 # Whether queries and keys could ever *produce* these weights, in all sequences at once, is the question of Wiegreffe
@@ -1145,6 +1194,8 @@ assert all(new > old - 0.05 for (number, _), (old, new) in before_and_after.item
 #
 # Our models are tiny, their tokens are random, and they have a single task. How much of this holds for large ones? What
 # follows is **published**, except where we say that we measured it.
+#
+# <!-- slide: In large models, parts of this have been found again -->
 #
 # - *The jump.* Olsson et al. (2022) find that induction heads form at the same time as language models suddenly gain
 #   more from a long context. They call their evidence that the heads cause this gain strong for small models without
@@ -1158,12 +1209,16 @@ assert all(new > old - 0.05 for (number, _), (old, new) in before_and_after.item
 # **Attention sinks.** A softmax has to put its weight somewhere, also where a head finds nothing. Xiao et al. (2023)
 # found that language models put it on the first tokens, whatever these are, and that a model breaks when a sliding
 # window drops them. We see the same in our small models. In each of our six models a head of layer 1 has between 0.52
-# and 0.92 of its weight on position 0, averaged over the queries of the first copy.
+# and 0.92 of its weight on position 0, averaged over queries 1 to 11 of the first copy, where uniform weights would have
+# 0.19.
 #
-# **Superposition.** Our stream has 64 dimensions. Before layer 1 the probes of section 5 read 64 tokens from it, and
-# 64 notes about earlier tokens besides. These 128 directions cannot all be orthogonal. That a model stores more
-# features than it has dimensions, at the price of some interference, is called superposition (Elhage et al., 2022).
-# It explains why single coordinates of a stream rarely have a meaning of their own.
+# **Superposition.** Our stream has 64 dimensions. Before layer 1 the probes of section 5 read two things from the same
+# vectors of the first copy, which of 64 tokens this is and which of 64 came before. These 128 directions cannot all be
+# orthogonal. That a model stores more features than it has dimensions, at the price of some interference, is called
+# superposition (Elhage et al., 2022). Single coordinates of the stream need not mean anything in any case, because
+# nothing singles out its axes: rotate it, and all maps that read or write it, and nothing changes. Superposition adds
+# that no rotation could give every feature an axis of its own. It is also why single *neurons* respond to several
+# things.
 #
 # **Sparse autoencoders** try to undo it. They write a vector of the stream as a sum of few directions out of many
 # thousands, which often have a meaning that people can name (Cunningham et al., 2023; Bricken et al., 2023).
