@@ -158,10 +158,11 @@ def as_page(
 
 
 def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:
-    """(points, students) for every number of points that can be had, halves where there are some."""
+    """(points, students) for every number of points that can be had or was given, halves where there are some."""
     per = 2 if any(value % 1 for value in points) else 1
     counts = Counter(round(value * per) for value in points)
-    return [(f"{place / per:g}", counts[place]) for place in range(round(of * per) + 1)]
+    most = max(round(of * per), *counts, 0)
+    return [(f"{place / per:g}", counts[place]) for place in range(most + 1)]
 
 
 def _part(name: str, possible: float, graded: Sequence[StudentResult]) -> PartReport:

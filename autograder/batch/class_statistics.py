@@ -41,8 +41,8 @@ class PartStatistics:
     """How a class did in a part.
 
     Attributes:
-        difficulty: the share of all points that the class earned, from 0 to 1.
-        whole: how many earned all of them.
+        difficulty: the share of all points that the class earned, from 0 to 1; none is more than all.
+        whole: how many earned all of them, or were given more.
         discrimination: from -1 to 1; None where too few were graded, where all earned the same for the
             part or for the rest, or where there is no other part.
     """
@@ -112,8 +112,8 @@ def part_statistics(
         with contextlib.suppress(StatisticsError):  # one of the two is the same for all
             discrimination = correlation(points, others)
     return PartStatistics(
-        difficulty=sum(points) / max(possible * len(points), 1),
-        whole=sum(value == possible for value in points),
+        difficulty=sum(min(value, possible) for value in points) / max(possible * len(points), 1),
+        whole=sum(value >= possible for value in points),
         discrimination=discrimination,
     )
 

@@ -105,6 +105,12 @@ def test_one_waits_and_two_wait():
     assert "2 of the graded wait for" in page(*waiting)
 
 
+def test_who_was_given_more_than_there_is_to_be_had_is_counted():
+    text = page(row("a", points=5.0), row("b", points=3.0), row("c", points=1.0))
+    assert "Students by points: 1 with 1, 1 with 3, 1 with 5." in text
+    assert "78 %" in text and "2 of 3" in text
+
+
 def test_half_points_have_bars_of_their_own():
     text = page(row("a", points=2.5), row("b", points=1.0))
     assert "Students by points: 1 with 1, 1 with 2.5." in text
