@@ -160,16 +160,7 @@ def test_commands_are_there_with_their_flags_and_files(guide):
 
 @by_guide
 def test_files_and_flags_in_running_text_are_there(guide):
-    commands = (
-        "grade",
-        "check",
-        "ask",
-        "lms scores",
-        "lms unpack",
-        "lms feedback",
-        "export",
-        "watch",
-    )
+    commands = ("grade", "check", "ask", "lms scores", "lms unpack", "lms feedback", "export", "watch")  # fmt: skip
     told = "".join(help_of(f"-m autograder {command}") for command in commands)
     codes = re.findall(r"`([^`\n]+)`", prose_of(guide))
     refuse_missing_files(codes if guide.parent.name != "autograder" else [])
