@@ -202,9 +202,7 @@ class Reader:
                 head, r'in the header of a cell write two backslashes: "$d_\\text{model}$".'
             )
         if asked := ASKED.search(cell.source):
-            question = next(
-                each for each in questions.questions_of(asked[1]) if each.id == asked[2]
-            )
+            question = {each.id: each for each in questions.questions_of(asked[1])}[asked[2]]
             answer = questions.answered(question)
             self.add(head or "Your turn", "question", on_a_slide(question), [answer])
             return
@@ -253,8 +251,10 @@ def markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
 
     def formula(_renderer, tokens: list[Token], place: int, _options, _env) -> str:
-        kind = "inline" if tokens[place].type == "math_inline" else "display"
-        return f"<tex {kind}>{escape(tokens[place].content.strip())}</tex>"
+        text = escape(tokens[place].content.strip())
+        if tokens[place].type == "math_inline":
+            return f"<tex inline>{text}</tex>"
+        return "".join(f"<tex display>{part}</tex>" for part in stacked(text))
 
     def image(_renderer, tokens: list[Token], place: int, _options, _env) -> str:
         file = ROOT / "lectures" / str(tokens[place].attrs["src"])
@@ -283,6 +283,17 @@ def blocks_of(tokens: list[Token]) -> Iterator[list[Token]]:
 def mark_in(block: list[Token]) -> str | None:
     found = MARK.fullmatch(block[0].content.strip()) if block[0].type == "html_block" else None
     return found and found[1]
+
+
+def stacked(formula: str) -> list[str]:
+    """Formulas that stand side by side, one below the other."""
+    parts = [part.strip(" ,\n") for part in re.split(r"\\qquad|,\s*\\quad", formula)]
+    whole = all(
+        part.count(opens) == part.count(closes)
+        for part in parts
+        for opens, closes in (("{", "}"), (r"\begin", r"\end"), (r"\left", r"\right"))
+    )
+    return parts if whole else [formula]
 
 
 def is_picture(inner: Token) -> bool:

@@ -33,7 +33,8 @@ FAULTS = """const [smallest, done] = arguments;
             'has a headline of three lines': slide.matches('.shown, .code, .view') && head.offsetHeight > 100,
             'reaches its foot': body.getBoundingClientRect().bottom > foot.top,
             'leaves the screen': room.width !== 1280 || room.height !== 720,
-            'has small letters': parseFloat(getComputedStyle(body.querySelector('.run') ?? body).fontSize) < 17,
+            'has small letters': [...body.querySelectorAll('p, li, td, .run, .katex-display')].some(
+                (part) => parseFloat(getComputedStyle(part).fontSize) < 17),
             'has no picture': [...slide.querySelectorAll('img')].some((img) => !img.naturalWidth || img.height < 200),
             'has a view that is cut': frame && frame.getBoundingClientRect().bottom > foot.top,
             'has a view that scrolls': frame && over(frame.contentDocument.documentElement),

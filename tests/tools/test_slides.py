@@ -164,6 +164,21 @@ def test_a_question_waits_with_its_answer():
 
 
 @pytest.mark.parametrize(
+    ("formula", "lines"),
+    [
+        (r"a = b, \qquad c = d", ["a = b", "c = d"]),
+        (r"a = \frac{1}{2}, \quad b", [r"a = \frac{1}{2}", "b"]),
+        (r"a \quad \text{if } b", [r"a \quad \text{if } b"]),
+        (r"{a \qquad b}", [r"{a \qquad b}"]),
+        (r"\begin{cases} a \qquad b \end{cases}", [r"\begin{cases} a \qquad b \end{cases}"]),
+    ],
+)
+def test_formulas_side_by_side_are_stacked(formula, lines):
+    shown = read(text(f"# Lecture 1: x\n\n<!-- slide: y -->\n\n$${formula}$$"))[1].body
+    assert shown.strip() == "".join(f"<tex display>{line}</tex>" for line in lines)
+
+
+@pytest.mark.parametrize(
     ("source", "shown"),
     [
         ("x = 1\n# why\nassert x\n\n\n\ny = 2", "x = 1\n\ny = 2"),

@@ -1,17 +1,23 @@
 // The slides of a lecture: reveal.js, text as large as its slide has room for, and live views whole.
-const SIZES = [34, 32, 30, 28, 26, 24, 22, 20];
 const printed = /print-pdf|view=print/.test(location.search);
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 // live views follow by themselves
 const paint = (theme) => (document.documentElement.dataset.theme = theme);
 
-function fitText(body) {
-  for (const size of SIZES) {
-    body.style.fontSize = `${size}px`;
-    const { scrollHeight, clientHeight, scrollWidth, clientWidth } = body;
-    if (scrollHeight <= clientHeight && scrollWidth <= clientWidth) return;
-  }
+// Text as large as its slide has room for; formulas are larger than text, so that they may shrink further.
+async function fitText(body) {
+  const least = body.querySelector('p, li, td') ? 20 : 13;
+  const fit = () => {
+    for (let size = 34; size >= least; size--) {
+      body.style.fontSize = `${size}px`;
+      const { scrollHeight, clientHeight, scrollWidth, clientWidth } = body;
+      if (scrollHeight <= clientHeight && scrollWidth <= clientWidth) return;
+    }
+  };
+  fit();
+  await document.fonts.ready; // of letters that were not needed before
+  fit();
 }
 
 // A view is written when its slide is seen. It takes the width, and one or two columns, with which all
@@ -59,7 +65,7 @@ async function fitView(frame) {
 async function show(slides) {
   document.documentElement.dataset.shown = false;
   for (const slide of slides) {
-    if (slide.matches('.shown, .question')) fitText(slide.querySelector('.body'));
+    if (slide.matches('.shown, .question')) await fitText(slide.querySelector('.body'));
     await Promise.all([...slide.querySelectorAll('iframe')].map(fitView));
   }
   document.documentElement.dataset.shown = true;
