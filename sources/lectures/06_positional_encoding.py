@@ -1281,8 +1281,8 @@ figure, ax = plotting.panels(1)
 ax.axvspan(0, 15.5, color=plotting.SHADE, zorder=0)
 ax.text(9, 0.02, "trained", transform=ax.get_xaxis_transform(), ha="center", color=plotting.MUTED)
 plotting.seed_curves(range(64), by_distance, "median", ax, markevery=[3, 35, 41, 47])
-for m in (3, 35, 47):
-    place = (m - 2.5, by_distance[:, m].max() + 0.5)
+for m, label_at in [(3, 0.5), (35, 25.5), (47, 44.5)]:
+    place = (label_at, by_distance[:, m].max() + 0.5)
     ax.text(*place, f"{m} back: {middle[m]:.0f}", ha="left", va="bottom")
 plotting.ticks_at(ax, x=[3, 16, 35, 41, 47, 63])
 ax.set(xlabel="distance to the left", ylabel="average score ω, four heads")
