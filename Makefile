@@ -4,7 +4,7 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout
-.PHONY: accuracy lock site new-assignment new-lecture
+.PHONY: accuracy lock site slides new-assignment new-lecture
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -72,6 +72,9 @@ handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no
 
 site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
 	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)"
+
+slides: setup  ## a deck a lecture, in build/slides/ (ONLY=02_basic_self_attention for one, PDF=yes to print them)
+	@$(BIN)/python -m tools.slides $(ONLY) $(if $(filter yes,$(PDF)),--pdf)
 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)

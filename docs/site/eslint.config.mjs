@@ -62,6 +62,10 @@ export default [
     languageOptions: { globals: { Scorer: 'readonly', Search: 'readonly' } }, // Sphinx's
   },
   {
+    files: ['docs/site/slides/slides.js'],
+    languageOptions: { globals: { Reveal: 'readonly', RevealNotes: 'readonly' } },
+  },
+  {
     ...js.configs.recommended,
     files: ['**/*.mjs'],
     languageOptions: { globals: globals.node },

@@ -25,6 +25,8 @@
 #
 # **By the end of this lecture you will be able to**
 #
+# <!-- slide: What you will be able to do -->
+#
 # - compute scores ω, weights α and context vectors z, with loops and with matrix products;
 # - predict which sums are always one (rows) and which need not be (columns);
 # - explain why a dot product is the usual score, and why without parameters it nearly copies the input;
@@ -54,6 +56,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # Nothing in that recipe needs two networks. In **self-attention**, each word of a sentence takes the part of the
 # decoder, all words together take the part of the annotations, and so the words attend to each other.
 #
+# <!-- slide: In self-attention a sentence attends to itself -->
+#
 # ![Two panels. Left, between two networks, as in lecture 1: the decoder states s1, s2, s3 for can,
 # you, help stand above the encoder annotations h1 to h4 for kannst, du, mir, helfen; both rows are
 # chained by recurrent arrows, and arrows lead from s2 to all four annotations, to choose word 3.
@@ -62,6 +66,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # No recurrent arrows.](../figures/two_kinds_of_attention.svg)
 #
 # *Left, a decoder asks and an encoder answers; right, the words of one sentence do both.*
+#
+# <!-- slide: Who asked and who answered are now the same words -->
 #
 # | | lecture 1 | self-attention |
 # |---|---|---|
@@ -91,13 +97,15 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # Every attention mechanism in this course has the same three steps:
 #
+# <!-- slide: Every attention mechanism has three steps -->
+#
 # 1. **Similarity**: compare the query word with every word, itself included.
 # 2. **Normalise**: turn the scores into positive weights that sum to one.
 # 3. **Weighted sum**: mix the word vectors with these weights.
 #
 # The query word is "bank", and a pocket calculator is enough to check every step.
 
-# %%
+# %% slide="“bank” takes almost half of its meaning from “river”"
 by_hand = {"the": (0.2, 0.2), "river": (1.8, 0.2), "bank": (0.9, 0.9)}  # (water, money)
 water, money = by_hand["bank"]
 
@@ -121,7 +129,7 @@ print(f"bank alone ({water}, {money}), after the river ({z_of_bank[0]:.2f}, {z_o
 # "River" gets the largest weight, 0.48, and moves the result towards water. With "money", $(0.2, 1.8)$, in place of
 # "river", the result would be $(0.48, 1.25)$.
 
-# %% tags=["hide-input"]
+# %% slide="A river pulls the bank towards the water" tags=["hide-input"]
 angle = math.degrees(math.atan2(0.9, 0.9) - math.atan2(0.2, 1.8))
 assert abs(math.hypot(0.9, 0.9) * math.hypot(1.8, 0.2) * math.cos(math.radians(angle)) - 1.8) < 1e-9
 assert abs(bank_weights["river"] - 0.48) < 0.005
@@ -164,6 +172,8 @@ plotting.picture(
 # and its random numbers comes from Raschka, Liu and Mirjalili (2022, chapter 16), so that we can check our context
 # vector against theirs.
 #
+# <!-- slide: Eight words, each a vector of 16 numbers -->
+#
 # | symbol | meaning | here |
 # |---|---|---|
 # | $T$ | number of words | 8 |
@@ -175,7 +185,7 @@ plotting.picture(
 #
 # Formulas count from 1 and Python counts from 0, so word 2, "you", is `x[1]`.
 
-# %%
+# %% slide="The sentence becomes a matrix with a row a word"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
 sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])  # (T,)
 
@@ -190,6 +200,8 @@ print(x.shape)
 # An embedding is a table with one row for each word of the vocabulary. Looking a word up means taking its row, which
 # is the same wherever the word appears.
 #
+# <!-- slide: An embedding looks up a row for each word -->
+#
 # ![From left to right: the eight words of the sentence stand below each other, each with its id, 0, 7,
 # 1, 2, 5, 6, 4 and 3. A line leads from each id to the row of this number in a table of ten rows, whose
 # sixteen cells are coloured by their numbers, and from that row to the vector of the word. The way of
@@ -203,6 +215,8 @@ print(x.shape)
 # anything about English.
 #
 # Here is the whole computation for one query word, "you".
+#
+# <!-- slide: Scores, weights, weighted sum: the whole way of “you” -->
 #
 # ![Flow diagram for the query word you. On top stand the eight words of the sentence with their
 # vectors x1 to x8 drawn as strips, blank for 0, purple above and ochre below; you, word 2, is framed. A blue
@@ -219,9 +233,11 @@ print(x.shape)
 #
 # If $x^{(j)}_n$ is entry $n$ of the vector $x^{(j)}$, the score is
 #
+# <!-- slide: Step 1: a dot product scores every word -->
+#
 # $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{n=1}^{d_\text{model}} x^{(2)}_n x^{(j)}_n$$
 
-# %%
+# %% slide="Step 1 in code: “you” scores highest with itself"
 query = x[1]  # (D,) "you"
 
 scores_2 = x.new_empty(T)  # the dtype and device of x
@@ -235,11 +251,13 @@ print(scores_2)
 #
 # The softmax makes every score positive with the exponential, and then divides by the sum of all of them:
 #
+# <!-- slide: Step 2: the weights sum to one because of the softmax -->
+#
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k=1}^{T} \exp(\omega_{2k})}$$
 #
 # The index of the sum is $k$, because $j$ is already taken by the word whose weight we want.
 
-# %%
+# %% slide="Step 2 in code: 0.9991 of the weight stays with “you”"
 exponentials = torch.exp(scores_2)
 weights_2 = exponentials / exponentials.sum()  # (T,)
 
@@ -252,9 +270,11 @@ print(weights_2)
 #
 # ### Step 3: weighted sum
 #
+# <!-- slide: Step 3: the weights mix the word vectors -->
+#
 # $$z^{(2)} = \sum_{j=1}^{T} \alpha_{2j}\, x^{(j)}$$
 
-# %%
+# %% slide="Step 3 in code: the context vector of “you”"
 z_2 = x.new_zeros(d_model)
 for j in range(T):
     z_2 += weights_2[j] * x[j]
@@ -279,7 +299,7 @@ print("equals the context vector of the book")
 # Nothing was special about word 2, so two loops give all $T \times T$ scores. Loops spell out what is meant, and a
 # matrix product does the same fast.
 
-# %%
+# %% slide="Two loops over the words are one matrix product"
 scores_by_loop = x.new_empty(T, T)
 for i in range(T):
     for j in range(T):
@@ -295,7 +315,7 @@ assert torch.allclose(scores, scores.T)
 # "help" as "help" is to "you". The softmax is applied once for each *query*. With `dim=1`, PyTorch adds up along the
 # second axis and normalises every row on its own.
 
-# %%
+# %% slide="Rows of weights sum to one, columns do not"
 weights = F.softmax(scores, dim=1)  # (T, T)
 
 assert torch.allclose(weights[1], weights_2)
@@ -307,7 +327,7 @@ print("columns:", weights.sum(dim=0))
 # Nothing normalises the columns, and their sums run from 0.952 to 1.048. The softmax also breaks the symmetry,
 # because it divides each row by a sum of its own, so in general $\alpha_{ij} \ne \alpha_{ji}$.
 
-# %% tags=["hide-input"]
+# %% slide="Scores are symmetric, weights are not" tags=["hide-input"]
 column_sums = weights.sum(dim=0)
 assert torch.allclose(weights.sum(dim=1), torch.ones(8))
 assert abs(column_sums.min() - 0.952) < 0.001 and abs(column_sums.max() - 1.048) < 0.001
@@ -332,7 +352,7 @@ plotting.picture(
 # The weighted sums of all words are one more matrix product. Let $A$ be the matrix of the weights $\alpha_{ij}$. Then
 # row $i$ of $AX$ is $\sum_j \alpha_{ij} x^{(j)}$, the context vector $z^{(i)}$.
 
-# %%
+# %% slide="All context vectors are one more matrix product"
 z = weights @ x  # (T, T) @ (T, D) -> (T, D)
 
 assert torch.allclose(z[1], z_2, atol=1e-6)
@@ -347,7 +367,7 @@ questions.ask("02", "softmax-along-the-other-axis")
 # That is all: two matrix products and a softmax.
 
 
-# %%
+# %% slide="Self-attention is two matrix products and a softmax"
 def attention_weights(x):
     """Weights (T, T) of every word for every word; x is (T, D)."""
     return F.softmax(x @ x.T, dim=1)
@@ -386,7 +406,7 @@ print("equals course_utils.attention, and the bank of section 2")
 # Models process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the first axis, the batch
 # of size $B$, so sentences never mix.
 
-# %%
+# %% slide="A batch of sentences is `torch.bmm`"
 another = torch.tensor([3, 4, 8, 9, 1, 2, 0, 5])
 batch = embedding(torch.stack([sentence, another])).detach()  # (B, T, D)
 
@@ -398,6 +418,8 @@ print(batch.shape, "->", batch_weights.shape)
 
 # %% [markdown]
 # The new axis brings two traps.
+#
+# <!-- slide: A batch brings two traps -->
 #
 # - **`.T` reverses all axes.** It would turn $(B, T, D)$ into $(D, T, B)$, with a warning. Name the two axes that you
 #   mean with `transpose(1, 2)`, or with `transpose(-2, -1)`, which works for any number of leading axes.
@@ -422,7 +444,7 @@ print(
 #
 # How far is each context vector from the word that it belongs to?
 
-# %%
+# %% slide="On this sentence the output nearly copies the input"
 moved = (z - x).norm(dim=1) / x.norm(dim=1)  # (T,)
 for word, self_weight, distance in zip(words, weights.diagonal(), moved, strict=True):
     print(f"{word:>9}   self-weight {self_weight:.3f}   moved by {distance:.1%}")
@@ -439,6 +461,8 @@ assert moved.max() < 0.06
 #
 # Suppose that all entries of all vectors are independent and normally distributed with mean 0 and variance 1, as in a
 # fresh `Embedding`. Then two different words have independent vectors.
+#
+# <!-- slide: A word's score with itself is $d_\text{model}$, with others $\pm\sqrt{d_\text{model}}$ -->
 #
 # - For a word and **itself**, $\omega_{ii} = \sum_n (x^{(i)}_n)^2$ adds $d_\text{model}$ squares, and each is 1 on
 #   average. The sum is about $d_\text{model}$.
@@ -487,7 +511,7 @@ for width in [4, 16, 64, 256]:
 # %% [markdown]
 # The picture shows the same for seven seeds and more widths.
 
-# %% tags=["hide-input"]
+# %% slide="Separate roles stop the copying; the scale delays it" tags=["hide-input"]
 widths = [2**k for k in range(9)]  # 1, 2, 4, ..., 256
 runs = {
     name: torch.empty(7, len(widths))
@@ -551,6 +575,8 @@ plotting.picture(
 )
 
 # %% [markdown]
+# <!-- slide: Unrelated maps for query and key end the head start -->
+#
 # - Dividing by $\sqrt{d_\text{model}}$ **delays** the copying but does not stop it. The self-score is then about
 #   $\sqrt{d_\text{model}}$ and still grows, while the others stay at about ±1.
 # - What stops the copying is that **query and key come from unrelated maps**, with the scale or without. A word then
@@ -568,6 +594,8 @@ plotting.picture(
 # Where in these formulas is the *position* of a word? Nowhere, because a sum does not depend on the order of its
 # terms. What happens when we permute the words?
 #
+# <!-- slide: Move the words, and the outputs move along -->
+#
 # ![Two panels. Left, equivariant, self-attention: the vectors of you, help, me are mapped to their
 # context vectors in the same order. Below, the same inputs in the order me, you, help are mapped
 # to the context vectors in the order me, you, help: permuting first or last gives the same, the
@@ -580,6 +608,8 @@ plotting.picture(
 # Write $f$ for self-attention, $p$ for a new order of the positions and, as in Python, $x[p]$ for the words in that
 # order.
 #
+# <!-- slide: Self-attention is equivariant, not invariant -->
+#
 # | | property | in words |
 # |---|---|---|
 # | **equivariant** | $f(x[p]) = f(x)[p]$ | permute the words, and the outputs are permuted alike |
@@ -589,7 +619,7 @@ plotting.picture(
 # $PX$, so the scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Rows and columns move together, the softmax
 # preserves this, and $(PAP^\top)(PX) = P(AX)$ because $P^\top P = I$.
 
-# %%
+# %% slide="Permuting the words permutes the outputs"
 p = torch.tensor([5, 0, 3, 7, 1, 2, 6, 4])
 z_of_permuted, weights_of_permuted = basic_self_attention(x[p])
 
@@ -617,7 +647,7 @@ print("equivariant, not invariant")
 #   0.05 that it gives to "translate". Under *compare with*, choose *itself, unchanged* to put the old map next to
 #   the new one.
 
-# %% tags=["hide-input"]
+# %% slide="Try it: put the words in any order" tags=["hide-input"]
 vectors = (x * 10_000).round() / 10_000  # four decimals, so that the page is small
 order = torch.arange(T).flip(0)  # (T,) positions, the last word first
 assert (basic_self_attention(x[order])[0] - z[order]).abs().max() < 1e-5
@@ -637,7 +667,7 @@ live.attention_view(
 # Equivariance has a price. If the same word appears twice, both occurrences get the same context vector, so they
 # cannot be told apart.
 
-# %%
+# %% slide="The price: the same word twice gets the same vector"
 twice = torch.tensor([2, 1, 7, 2])  # "me help you me"
 z_twice, _ = basic_self_attention(embedding(twice).detach())
 print("first 'me' equals last 'me':", torch.allclose(z_twice[0], z_twice[3], atol=1e-6))
@@ -652,6 +682,8 @@ questions.ask("02", "a-mean-over-the-words")
 # %% [markdown]
 # ### What is missing
 #
+# <!-- slide: What basic self-attention lacks, later lectures add -->
+#
 # | missing | what follows | lecture |
 # |---|---|---|
 # | parameters for query, key, value | nothing can be learned; among wide random vectors a word mostly finds itself | [3](03_scaled_dot_product_attention.ipynb) |
@@ -661,6 +693,8 @@ questions.ask("02", "a-mean-over-the-words")
 # | positions | word order is invisible | [6](06_positional_encoding.ipynb) |
 #
 # ## Summary
+#
+# <!-- slide: Summary -->
 #
 # - The scores are $\omega_{ij} = x^{(i)} \cdot x^{(j)}$, a softmax over $j$ turns them into weights $\alpha_{ij}$,
 #   and the context vectors are $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
@@ -759,7 +793,7 @@ assert additive > 10 * dot
 # Both grow with $T^2$. PyTorch can count the operations of self-attention, and on the device `meta`, where tensors have
 # shapes but no numbers, counting costs nothing even for a long text.
 
-# %%
+# %% slide="Twice as many words cost four times the operations"
 from torch.utils.flop_counter import FlopCounterMode
 
 
@@ -779,6 +813,8 @@ for length in [8, 512, 32768]:
 # There are two products with $T^2 d_\text{model}$ multiplications each and as many additions, $4T^2 d_\text{model}$
 # operations in all; the softmax adds only a few for each of the $T^2$ scores. Kernels such as FlashAttention never
 # store all weights at once, which saves the memory but not the work.
+#
+# <!-- slide: Attention is cheap while $T < d_\text{model}$, and everything is one step away -->
 #
 # | one layer of width $d_\text{model}$, for $T$ words | operations | steps that wait for each other | layers until words $T$ apart meet |
 # |---|--:|--:|--:|
@@ -838,7 +874,7 @@ before = example.weights("encoder", layer=2, head=3, untrained=True)  # (T, T)
 after = example.weights("encoder", layer=2, head=3)  # (T, T)
 print(f"weight from sie to kann: {before[0, 1]:.2f} before training, {after[0, 1]:.2f} after")
 
-# %% tags=["hide-input"]
+# %% slide="Training taught a head to find the verb of “sie”" tags=["hide-input"]
 counted = learned.measure("sie")  # in held-out sentences
 nouns = learned.measure("noun")
 print(f"largest weight on the verb, {counted.cases} times sie")
