@@ -160,11 +160,11 @@ print("loops, our module, PyTorch's and the course's agree")
 # comparison of numbers does.
 #
 # **ε belongs inside the root.** $\sqrt{\sigma^2 + \varepsilon}$ and $\sigma + \varepsilon$ look alike, but they differ
-# for a token whose features hardly vary. With $\sigma = 0.001$, ε outside the root scales it up almost to unit
-# standard deviation; ε inside, to less than a third of that. A useful side effect is that variation this small, which may be
-# noise, is not amplified until it looks like signal. If the features do not vary at all, the form with ε
-# outside takes the slope of the root at zero, which is infinite, times the centred features, which are zero, and the
-# *gradient* is NaN.
+# for a token whose features hardly vary. With $\sigma = 0.001$, ε outside the root scales it up almost to unit standard
+# deviation; ε inside, to less than a third of that. A useful side effect is that variation this small, which may be
+# noise, is not amplified until it looks like signal. If the features do not vary at all, the form with ε outside takes
+# the slope of the root at zero, which is infinite, times the centred features, which are zero, and the *gradient* is
+# NaN.
 
 
 # %% slide="ε belongs inside the root, where it keeps the gradient finite"
@@ -265,8 +265,8 @@ assert torch.allclose(ffn(x), torch.stack([torch.stack(row) for row in one_by_on
 # take away.
 #
 # In the paper $d_\text{ff} = 4\, d_\text{model}$, so the network has two matrices with $4\, d_\text{model}^2$ entries
-# each, against four with $d_\text{model}^2$ in attention. Two thirds of a layer's parameters are in it. Since they add to
-# what the model can fit, it is no regulariser.
+# each, against four with $d_\text{model}^2$ in attention. Two thirds of a layer's parameters are in it. Since they add
+# to what the model can fit, it is no regulariser.
 
 # %% tags=["hide-input"]
 # no ReLU gives one linear map, and two thirds of the paper's parameters are in the network
@@ -349,8 +349,8 @@ for row in rows.values():
 
 # %% [markdown]
 # A row can lose **everything**, with probability $p^n$ for $n$ weights above zero, and its word then receives nothing
-# from the others. Drop the *weights*, not the *scores*. A score of zero is not a weight of zero, because $\exp(0) = 1$, and
-# the softmax would make every row sum to one again. Assignment a7 returns to both.
+# from the others. Drop the *weights*, not the *scores*. A score of zero is not a weight of zero, because $\exp(0) = 1$,
+# and the softmax would make every row sum to one again. Assignment a7 returns to both.
 #
 # Our layer does not drop weights. It follows the text of the paper and applies dropout to each sublayer's output
 # before it is added to the residual stream (section 5.4). The dropout after the ReLU is not in the paper's text.
@@ -495,9 +495,9 @@ for seed in range(5):
 assert 0.45 < min(shares) and max(shares) < 0.9 and abs(torch.stack(shares).median() - 0.5) < 0.03
 
 # %% [markdown]
-# Without residual connections, all words of a sentence are nearly the same vector after two untrained attention
-# layers, in spite of the norms. With them, each word keeps its own vector and adds to it what it gathers from the
-# others. Dong et al. (2021) prove that stacks of attention alone lose the differences between words doubly exponentially fast in the
+# Without residual connections, all words of a sentence are nearly the same vector after two untrained attention layers,
+# in spite of the norms. With them, each word keeps its own vector and adds to it what it gathers from the others. Dong
+# et al. (2021) prove that stacks of attention alone lose the differences between words doubly exponentially fast in the
 # depth.
 
 # %% tags=["hide-input"]
@@ -660,7 +660,7 @@ def draw_rates(settings, note):
     figure, axes = plotting.panels(len(settings), height=4.4, sharey=True)
     axes = axes if len(settings) > 1 else [axes]
     for ax, (setting, by_order) in zip(axes, settings.items(), strict=True):
-        plotting.level(ax, which_not_where, "which, not where" if ax is axes[-1] else "", at=0.03)
+        plotting.level(ax, which_not_where, "which, not where" if ax is axes[0] else "", at=0.03)
         look = {"xscale": "log", "xlabel": "learning rate", "ylim": (0, 1.05), "title": setting}
         plotting.curves(ax, RATES, by_order, **look)
         plotting.ticks_at(ax, x=RATES)
@@ -1056,7 +1056,8 @@ plotting.picture(
 #
 # ### Words that become alike
 #
-# Section 5 has ruled out gradients that vanish at initialisation. What differs before training is the stream itself. How large is it in an untrained model, and how alike are its words?
+# Section 5 has ruled out gradients that vanish at initialisation. What differs before training is the stream itself.
+# How large is it in an untrained model, and how alike are its words?
 
 # %%
 INITS = {"PyTorch's default": False, "Xavier": True}
@@ -1097,8 +1098,8 @@ assert abs(top["PyTorch's default", "post-LN"][1] - top["PyTorch's default", "pr
 # $$\frac{(x^{(i)} + c) - (x^{(j)} + c)}{\sigma} = \frac{x^{(i)} - x^{(j)}}{\sigma}$$
 #
 # The sum is larger than the word alone, so $\sigma > 1$, and the differences shrink in layer after layer. In pre-LN
-# nothing is divided. The stream grows, so each new common vector counts for less. With PyTorch's smaller weights post-LN's words are no more
-# alike than pre-LN's, so this cannot be why post-LN fails at 0.01 in section 5.
+# nothing is divided. The stream grows, so each new common vector counts for less. With PyTorch's smaller weights
+# post-LN's words are no more alike than pre-LN's, so this cannot be why post-LN fails at 0.01 in section 5.
 #
 # ### How large are the initial weights?
 #

@@ -354,9 +354,9 @@ print("logits", tuple(logits.shape))
 print(f"{sum(weight.numel() for weight in model.parameters()):,} parameters")
 
 # %% [markdown]
-# The model returns **logits**. Probabilities come from the generator and from *one* softmax, and the loss applies
-# that softmax itself. If the model itself ended in a softmax, it would be applied twice and the gradients would be
-# small. The *best* token needs no softmax, which keeps the order, so the argmax of logits is the argmax of probabilities.
+# The model returns **logits**. Probabilities come from the generator and from *one* softmax, and the loss applies that
+# softmax itself. If the model itself ended in a softmax, it would be applied twice and the gradients would be small.
+# The *best* token needs no softmax, which keeps the order, so the argmax of logits is the argmax of probabilities.
 
 
 # %% tags=["hide-input"]
