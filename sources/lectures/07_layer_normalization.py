@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     assignment: a7_dropout_and_layer_norm
-#     deeper: 27
+#     deeper: 30
 #     minutes: 51
 #     summary: What surrounds attention in a layer, and why a deep stack of layers can be trained.
 #   jupytext:
@@ -19,18 +19,20 @@
 # # Lecture 7: Layer norm, residuals, dropout and the feed-forward network
 #
 # Stack a few untrained attention layers on top of each other, and all words of a sentence end up as nearly the same
-# vector. Attention alone cannot be stacked. This lecture adds the parts that make it stackable, and dropout, builds
-# the layer as a class, and measures which order of the parts is easier to train.
+# vector. Attention alone stacks badly. This lecture adds the parts that make deep stacks work, and dropout, builds the
+# layer as a class, and measures which order of the parts is easier to train.
+#
+# <!-- slide: A layer is more than attention: build it, and choose its order -->
 #
 # **By the end of this lecture you will be able to**
 #
 # - compute layer norm by loops and in matrix form, and get its axis, its variance and its ε right;
-# - explain what a residual connection does to gradients, and what else it does;
+# - explain the two things that a residual connection does;
 # - derive what dropout does to attention weights that summed to one;
 # - implement the whole encoder layer, post-LN and pre-LN, and choose between the two with evidence;
 # - in the deeper sections, measure why batch norm is awkward for sentences, and what dropout cures.
 #
-# **Time** about 51 minutes with views and questions, and 27 for going deeper.
+# **Time** about 51 minutes with views and questions, and 30 for going deeper.
 # **Needs** [lecture 5](05_multi_head_attention.ipynb) and
 # [lecture 6](06_positional_encoding.ipynb).
 
@@ -54,6 +56,8 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # %% [markdown]
 # ## 1. The layer at a glance
 #
+# <!-- slide: The same parts come in two orders: post-LN and pre-LN -->
+#
 # ![Two encoder layers, each drawn from bottom to top. A thick purple stream starts at the input x.
 # Left, post-LN, 2017: a branch leaves the stream, passes self-attention and dropout, and is added
 # back at a plus sign; a layer norm sits on the stream after the plus. Then the same with
@@ -65,6 +69,8 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # *The same parts come in two orders. Post-LN normalises each sum, while pre-LN normalises what enters each
 # branch.*
 #
+# <!-- slide: Four parts surround attention in a layer -->
+#
 # | part | what it does | section |
 # |---|---|---|
 # | layer norm | brings each token to mean 0 and variance 1, then scales and shifts | 2 |
@@ -73,16 +79,18 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # | residual connection | keeps the input and adds a change to it | 4 |
 #
 # Multi-head attention and the feed-forward network are the two **sublayers**. The thick line that leads past them is
-# the **residual stream**. Post-LN puts layer norm (LN) after each addition, pre-LN before each sublayer; otherwise
-# they are identical.
+# the **residual stream**. Post-LN puts layer norm (LN) after each addition, pre-LN before each sublayer. Otherwise the
+# layers are identical, except that a stack of pre-LN layers needs one more norm at its end (section 5).
 
 # %% [markdown]
 # ## 2. Layer norm, one token at a time
 #
 # Nothing in a network keeps its activations at a fixed scale. The size of a sublayer's output depends on its weights,
 # and they change at every step. Layer norm fixes the scale. It subtracts from each token $x$ the mean of its
-# $d_\text{model}$ features, divides by their standard deviation, and then lets the model choose a new scale and a new
-# centre for each feature:
+# $d_\text{model}$ features, divides by their standard deviation, and then gives each feature a learned scale and a
+# learned shift:
+#
+# <!-- slide: Layer norm gives each token mean 0 and variance 1, then scales and shifts -->
 #
 # $$\mu = \frac{1}{d_\text{model}} \sum_{k=1}^{d_\text{model}} x_k \qquad
 # \sigma^2 = \frac{1}{d_\text{model}} \sum_{k=1}^{d_\text{model}} (x_k - \mu)^2 \qquad
@@ -92,13 +100,13 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # the same for all tokens, and $\varepsilon$ is a small constant that keeps the root away from zero.
 #
 # Why does this help? This lecture measures three effects. Layer norm ignores the scale of its own input, gradients
-# survive a deep stack, and a wider range of learning rates and initial weights works. The explanation first given for
-# such norms, that each layer's inputs would otherwise keep shifting while it learns, has not held up in experiments
-# (section 9).
+# survive a deep stack, and with pre-LN a wider range of learning rates and initial weights works. The explanation first
+# given for such norms, that each layer's inputs would otherwise keep shifting while it learns, has not held up in
+# experiments (section 9).
 #
 # First the loops, over sentences, tokens and features. γ and β are random here, as if training had chosen them.
 
-# %%
+# %% slide="Three loops: each token has a mean and a variance of its own"
 torch.manual_seed(7)
 B, T, D = 2, 3, 5
 x = torch.randn(B, T, D) * 3 + 2  # (B, T, D)
@@ -118,7 +126,7 @@ for b in range(B):
 # compared with its own mean.
 
 
-# %%
+# %% slide="As a module: the mean is over the last axis"
 class LayerNorm(nn.Module):
     """Give each token mean 0 and variance 1 over its features, then scale and shift."""
 
@@ -134,6 +142,7 @@ class LayerNorm(nn.Module):
         return self.weight * centred / (variance + self.eps).sqrt() + self.bias
 
 
+# %%
 for module in (LayerNorm(D), nn.LayerNorm(D), layers.LayerNorm(D)):
     module.load_state_dict({"weight": gamma, "bias": beta})
     assert torch.allclose(module(x), by_loop, atol=1e-5)
@@ -151,14 +160,14 @@ print("loops, our module, PyTorch's and the course's agree")
 # comparison of numbers does.
 #
 # **ε belongs inside the root.** $\sqrt{\sigma^2 + \varepsilon}$ and $\sigma + \varepsilon$ look alike, but they differ
-# for a token whose features hardly vary. With $\sigma = 0.001$, ε outside the root scales it up almost to unit
-# variance; ε inside, to less than a third of that. A useful side effect is that variation this small, which may be
-# noise, is not amplified until it looks like signal. If the features do not vary at all, the form with ε
-# outside takes the slope of the root at zero, which is infinite, times the centred features, which are zero, and the
-# *gradient* is NaN.
+# for a token whose features hardly vary. With $\sigma = 0.001$, ε outside the root scales it up almost to unit standard
+# deviation; ε inside, to less than a third of that. A useful side effect is that variation this small, which may be
+# noise, is not amplified until it looks like signal. If the features do not vary at all, the form with ε outside takes
+# the slope of the root at zero, which is infinite, times the centred features, which are zero, and the *gradient* is
+# NaN.
 
 
-# %%
+# %% slide="ε belongs inside the root, where it keeps the gradient finite"
 def with_eps_outside(token):
     """The other form: ε is added to σ after the root."""
     centred = token - token.mean()
@@ -188,7 +197,7 @@ assert abs((5 / 4) ** 0.5 - 1.12) < 0.005 and abs((512 / 511) ** 0.5 - 1.001) < 
 # since they are the same for all tokens. They let training choose a size and a centre for each *feature*, and each
 # must be an `nn.Parameter`, because an optimiser never sees a plain tensor, and `model.to(device)` leaves it behind.
 
-# %%
+# %% slide="Layer norm forgets the size and the centre of a token"
 plain = LayerNorm(D)  # γ = 1, β = 0
 print("the same for 10 x - 4:", torch.allclose(plain(10 * x - 4), plain(x), atol=1e-4))
 
@@ -210,11 +219,15 @@ questions.ask("07", "a-token-of-two-features")
 # Attention moves information between tokens. What arrives is a weighted sum of linearly mapped tokens, and nothing
 # more is done with it. The second half of the layer does more, on each token separately:
 #
+# <!-- slide: The feed-forward network transforms each token separately -->
+#
 # $$\mathrm{FFN}(x) = \max(0,\, x W_1 + b_1)\, W_2 + b_2$$
 #
 # There are two linear maps, from $d_\text{model}$ up to $d_\text{ff}$ and back, with **one** ReLU, the maximum with 0,
 # *between* them. The picture follows one word through such a network of the translator that you build in lecture 8.
 # Most hidden units are off for this word, and another word switches on others.
+#
+# <!-- slide: For “helfen” 22 of 128 hidden units are on -->
 #
 # ![From top to bottom: the 64 numbers of the word helfen as a strip of purple and ochre bands; a box x W 1
 # plus b 1, then what is below 0 becomes 0; a strip of 128 hidden units, nearly all blank, with one strong
@@ -223,7 +236,7 @@ questions.ask("07", "a-token-of-two-features")
 # sign.](../figures/feed_forward.svg)
 
 
-# %%
+# %% slide="Two linear maps, with one ReLU between them"
 class PositionwiseFeedForward(nn.Module):
     """The same two-layer network for each token by itself."""
 
@@ -238,6 +251,7 @@ class PositionwiseFeedForward(nn.Module):
         return self.w_2(self.dropout(hidden))  # (..., D)
 
 
+# %%
 torch.manual_seed(11)
 ffn = PositionwiseFeedForward(d_model=5, d_ff=13, dropout=0.0)
 one_by_one = [[ffn(x[b, t]) for t in range(T)] for b in range(B)]  # (D,) each
@@ -251,8 +265,8 @@ assert torch.allclose(ffn(x), torch.stack([torch.stack(row) for row in one_by_on
 # take away.
 #
 # In the paper $d_\text{ff} = 4\, d_\text{model}$, so the network has two matrices with $4\, d_\text{model}^2$ entries
-# each, against four with $d_\text{model}^2$ in attention. Two thirds of a layer's parameters are in it. Most of a
-# layer's capacity is there, for memorising as much as for generalising, so it is no regulariser.
+# each, against four with $d_\text{model}^2$ in attention. Two thirds of a layer's parameters are in it. Since they add
+# to what the model can fit, it is no regulariser.
 
 # %% tags=["hide-input"]
 # no ReLU gives one linear map, and two thirds of the paper's parameters are in the network
@@ -271,6 +285,8 @@ assert abs(sizes[0] / sizes[1] - 2 / 3) < 0.01
 # nowhere else. Dropout is meant to prevent that by making any entry unreliable. In training it sets each entry to
 # zero with probability $p$ and divides the others by $1 - p$:
 #
+# <!-- slide: Dropout sets entries to zero and enlarges the others -->
+#
 # $$\tilde{x}_k = \frac{m_k}{1 - p}\, x_k, \qquad m_k = 0 \text{ with probability } p
 # \text{, else } 1$$
 #
@@ -278,7 +294,7 @@ assert abs(sizes[0] / sizes[1] - 2 / 3) < 0.01
 # dropout does nothing at all.
 
 
-# %%
+# %% slide="Zeros and twos, and 1 on average"
 def drop(x, p):
     """Dropout by hand: zero with probability p, otherwise divided by 1 - p."""
     kept = torch.rand(x.shape) >= p
@@ -312,12 +328,14 @@ questions.ask("07", "a-weight-that-survives")
 # the row spreads its weight. After dropout a weight $\alpha_{ij}$ is 0 or $\alpha_{ij}/(1-p)$, which has the variance
 # $\frac{p}{1-p}\,\alpha_{ij}^2$. Each weight is dropped independently, so the variances add up:
 #
+# <!-- slide: After dropout, weights sum to one only on average -->
+#
 # $$\operatorname{Var}\Bigl[\sum_j \tilde{\alpha}_{ij}\Bigr] = \frac{p}{1-p} \sum_j \alpha_{ij}^2$$
 #
 # A row that attends to one word only has $\sum_j \alpha_{ij}^2 = 1$, so at $p = 0.5$ its sum is 0 or 2. A row that
 # spreads evenly over $S$ words has $\sum_j \alpha_{ij}^2 = 1/S$.
 
-# %%
+# %% slide="A row that attends to one word is all or nothing"
 rows = {"one word": torch.eye(16)[0], "sixteen words alike": torch.full((16,), 1 / 16)}
 for name, row in rows.items():
     sums = drop(row.expand(20_000, 16), 0.5).sum(dim=-1)
@@ -330,9 +348,9 @@ for row in rows.values():
     assert abs(sums.mean() - 1) < 0.04 and abs(sums.std() - row.square().sum().sqrt()) < 0.03
 
 # %% [markdown]
-# A row can lose **everything**, with probability $p^n$ for $n$ weights above zero, and then its word takes in
-# nothing. Drop the *weights*, not the *scores*. A score of zero is not a weight of zero, because $\exp(0) = 1$, and
-# the softmax would make every row sum to one again. Assignment a7 returns to both.
+# A row can lose **everything**, with probability $p^n$ for $n$ weights above zero, and its word then receives nothing
+# from the others. Drop the *weights*, not the *scores*. A score of zero is not a weight of zero, because $\exp(0) = 1$,
+# and the softmax would make every row sum to one again. Assignment a7 returns to both.
 #
 # Our layer does not drop weights. It follows the text of the paper and applies dropout to each sublayer's output
 # before it is added to the residual stream (section 5.4). The dropout after the ReLU is not in the paper's text.
@@ -343,6 +361,8 @@ for row in rows.values():
 # ### A way for the gradient
 #
 # No sublayer $f$ replaces its input. Each one adds to it:
+#
+# <!-- slide: A residual connection adds the identity to the derivative -->
 #
 # $$y = x + f(x) \qquad\Longrightarrow\qquad
 # \frac{\partial y}{\partial x} = I + \frac{\partial f}{\partial x}$$
@@ -357,7 +377,7 @@ for row in rows.values():
 
 
 # %%
-def surviving_gradient(depth, residual, with_norm, seed):
+def surviving_gradient(depth, seed, residual, with_norm):
     """Length of the gradient at the input, relative to its length at the output."""
     torch.manual_seed(seed)
     x = torch.randn(16, 12, 32, requires_grad=True)  # (B, T, D)
@@ -372,16 +392,16 @@ def surviving_gradient(depth, residual, with_norm, seed):
     return (x.grad.norm() / from_above.norm()).item()
 
 
-# %% tags=["hide-input"]
-STACKS = {  # name -> residual, norm
-    "plain": (False, False),
-    "plain + norm": (False, True),
-    "residual": (True, False),
-    "residual + norm": (True, True),
+# %% slide="A residual connection keeps the gradient; a norm nearly does" tags=["hide-input"]
+STACKS = {
+    "plain": {"residual": False, "with_norm": False},
+    "plain + norm": {"residual": False, "with_norm": True},
+    "residual": {"residual": True, "with_norm": False},
+    "residual + norm": {"residual": True, "with_norm": True},
 }
 depths = [1, 2, 4, 8, 16, 32]
 surviving = {
-    name: torch.tensor([[surviving_gradient(n, *how, seed) for n in depths] for seed in range(5)])
+    name: torch.tensor([[surviving_gradient(n, seed, **how) for n in depths] for seed in range(5)])
     for name, how in STACKS.items()
 }  # (seeds, depths)
 at_8, at_32 = ({name: shares[:, k] for name, shares in surviving.items()} for k in (3, 5))
@@ -395,9 +415,14 @@ figure, (left, right) = plotting.panels(2, height=4.2)
 axes = {"xscale": "log", "yscale": "log", "xlabel": "networks on top of each other"}
 plotting.level(left, 1, "nothing is lost", at=0.3)
 plotting.curves(
-    left, depths, {"plain": surviving["plain"]}, ylim=(1e-23, 1e3), ylabel="share of it", **axes
+    left,
+    depths,
+    {"plain": surviving["plain"]},
+    ylim=(1e-23, 1e3),
+    ylabel="share of the gradient that arrives",
+    **axes,
 )
-left.set_title("the gradient that arrives: plain")
+left.set_title("plain stack")
 plotting.level(right, 1, "", at=0)
 names = ["residual", "residual + norm", "plain + norm"]
 plotting.curves(right, depths, {name: surviving[name] for name in names}, ylim=(0.02, 6), **axes)
@@ -436,6 +461,7 @@ def similarity(x):
     return cosines[:, ~torch.eye(x.shape[1], dtype=torch.bool)].mean().item()
 
 
+# %% slide="Without residuals, six layers of attention make all words alike"
 def similarity_by_depth(residual, seed):
     """The similarity of random words, and after each of six attention layers."""
     torch.manual_seed(seed)
@@ -456,11 +482,22 @@ for residual in (False, True):
 # without residuals tokens get alike, above 0.95; with them they stay below 0.4, for each seed
 for seed in range(5):
     assert similarity_by_depth(False, seed)[2] > 0.95 and similarity_by_depth(True, seed)[-1] < 0.4
+# what the question below says: with norms alone, about half of the gradient gets through the attention
+shares = []
+for seed in range(5):
+    torch.manual_seed(seed)
+    stream = bottom = torch.randn(16, 12, 32, requires_grad=True)  # (B, T, D)
+    for _ in range(6):
+        stream = F.layer_norm(MultiHeadAttention(32, 4)(stream, stream, stream)[0], (32,))
+    from_above = torch.randn_like(stream)
+    stream.backward(from_above)
+    shares.append(bottom.grad.norm() / from_above.norm())
+assert 0.45 < min(shares) and max(shares) < 0.9 and abs(torch.stack(shares).median() - 0.5) < 0.03
 
 # %% [markdown]
-# Without residual connections, all words of a sentence are nearly the same vector after two untrained attention
-# layers, in spite of the norms. With them, each word keeps itself and adds what it took from the others. Dong et al.
-# (2021) prove that stacks of attention alone lose the differences between words doubly exponentially fast in the
+# Without residual connections, all words of a sentence are nearly the same vector after two untrained attention layers,
+# in spite of the norms. With them, each word keeps its own vector and adds to it what it gathers from the others. Dong
+# et al. (2021) prove that stacks of attention alone lose the differences between words doubly exponentially fast in the
 # depth.
 
 # %% tags=["hide-input"]
@@ -471,6 +508,8 @@ questions.ask("07", "a-stack-without-the-plus")
 #
 # Now all parts are there. Post-LN, the order of the original paper, normalises each sum. Pre-LN normalises what goes
 # *into* each sublayer and leaves the sum alone:
+#
+# <!-- slide: Post-LN normalises each sum, pre-LN what enters each branch -->
 #
 # $$\begin{aligned}
 # \text{post-LN:} \quad x &\leftarrow \mathrm{LN}_1\bigl(x + \mathrm{SelfAttention}(x)\bigr) &
@@ -483,7 +522,7 @@ questions.ask("07", "a-stack-without-the-plus")
 # There are two norms, each with its own γ and β.
 
 
-# %%
+# %% slide="The whole layer, in both orders"
 class TransformerLayer(nn.Module):
     """Self-attention, then the feed-forward network: (B, T, D) -> (B, T, D)."""
 
@@ -529,15 +568,15 @@ questions.ask("07", "half-a-pre-ln-layer")
 # ### Which learning rates work?
 #
 # Does the order matter for training? A stack of six layers of width 32, with two heads, has to **reverse** eight
-# digits, which takes attention to find the partner of each position. `accuracy_after_training` trains it with Adam
-# for 120 steps of 16 sequences. We try three learning rates and five seeds.
+# digits, which takes attention to find the partner of each position. `accuracy_after_training`, in
+# `lecture_kit/experiments/layer_orders.py`, trains it with Adam for 120 steps of 16 sequences. We try three learning
+# rates and five seeds.
 
 # %%
 RATES, ORDERS = [0.003, 0.01, 0.03], {"post-LN": False, "pre-LN": True}
 
 # %% tags=["nbval-ignore-output"] seconds=27
-accuracy = {}  # setting -> order -> (seeds, rates)
-accuracy["PyTorch's default"] = {
+default = {  # order -> (seeds, rates)
     order: torch.tensor(
         [[accuracy_after_training(seed, first, rate) for rate in RATES] for seed in range(5)]
     )
@@ -545,12 +584,10 @@ accuracy["PyTorch's default"] = {
 }
 
 # %% [markdown]
-# Two other settings are **recorded** (`sources/recorded/layer_orders.py`). One has a **warm-up**, in which the learning
-# rate rises over the first 50 steps. The other has the larger initial weights of Glorot and Bengio (2010), usually
-# called Xavier weights. Between equal widths they preserve the variance of a map's input, of which PyTorch's default
-# keeps a third. Recorded, too, is the same stack with residual connections and **no norm** at all.
+# The control is the same stack with residual connections and **no norm** at all. It is **recorded**, by
+# `sources/recorded/layer_orders.py`.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% slide="At 0.01 post-LN fails, and even no norm at all does better" tags=["nbval-ignore-output", "hide-input"]
 RECORDED = """\
 default  no norm 0 0.98 0.90 0.11
 default  no norm 1 0.96 0.92 0.11
@@ -587,55 +624,104 @@ Xavier   no norm 1 0.20 0.10 0.10
 Xavier   no norm 2 0.21 0.16 0.09
 Xavier   no norm 3 0.17 0.12 0.09
 Xavier   no norm 4 0.20 0.11 0.09
+both     post-LN 0 0.28 0.25 0.13
+both     post-LN 1 0.31 0.22 0.15
+both     post-LN 2 0.29 0.25 0.10
+both     post-LN 3 0.30 0.25 0.10
+both     post-LN 4 0.31 0.24 0.12
+both     pre-LN  0 0.39 0.98 0.97
+both     pre-LN  1 0.32 0.67 0.28
+both     pre-LN  2 0.44 0.83 0.93
+both     pre-LN  3 0.34 0.64 0.94
+both     pre-LN  4 0.31 0.90 0.98
+both     no norm 0 0.26 0.27 0.10
+both     no norm 1 0.21 0.19 0.09
+both     no norm 2 0.20 0.23 0.11
+both     no norm 3 0.21 0.24 0.12
+both     no norm 4 0.21 0.14 0.11
 """
-TITLES = {
-    "default": "PyTorch's default",
-    "warm-up": "default, warm-up",
-    "Xavier": "Xavier, no warm-up",
-}
+recorded = {}  # setting -> order -> (seeds, rates)
 for line in RECORDED.splitlines():
     setting, *order, _, low, middle, high = line.split()
-    name, order, shares = TITLES[setting], " ".join(order), (low, middle, high)
-    rows = accuracy.setdefault(name, {}).setdefault(order, [])
-    rows.append([float(share) for share in shares])
-accuracy = {
-    setting: {order: torch.as_tensor(rows) for order, rows in by_order.items()}
-    for setting, by_order in accuracy.items()
+    rows = recorded.setdefault(setting, {}).setdefault(" ".join(order), [])
+    rows.append([float(share) for share in (low, middle, high)])
+recorded = {
+    setting: {order: torch.tensor(rows) for order, rows in by_order.items()}
+    for setting, by_order in recorded.items()
 }
+default |= recorded["default"]
 counts = F.one_hot(torch.randint(0, 10, (10_000, 8)), 10).sum(dim=1)  # (sequences, digits)
 which_not_where = counts.amax(dim=1).float().mean().item() / 8  # always the most frequent digit
 assert 0.27 < which_not_where < 0.33
-figure, axes = plotting.panels(3, height=4.4, sharey=True)
-for ax, (setting, by_order) in zip(axes, accuracy.items(), strict=True):
-    plotting.level(ax, which_not_where, "which, not where" if ax is axes[2] else "", at=0.03)
-    look = {"xscale": "log", "xlabel": "learning rate", "ylim": (0, 1.05), "title": setting}
-    plotting.curves(ax, RATES, by_order, **look)
-    plotting.ticks_at(ax, x=RATES)
-axes[0].set_ylabel("right digits")
-plotting.picture(
-    figure,
-    caption="Only pre-LN works with Xavier's weights, and with warm-up at a rate of 0.03.",
-    alt="Share of right digits after 120 steps against the learning rate 0.003, 0.01, 0.03; medians over "
-    "five seeds with bands for the range; a thin line marks 0.3, knowing which digits but not where. "
-    + " ".join(
+
+
+def draw_rates(settings, note):
+    """A panel for each setting, name -> order -> (seeds, rates), and the medians as a text."""
+    figure, axes = plotting.panels(len(settings), height=4.4, sharey=True)
+    axes = axes if len(settings) > 1 else [axes]
+    for ax, (setting, by_order) in zip(axes, settings.items(), strict=True):
+        plotting.level(ax, which_not_where, "which, not where" if ax is axes[0] else "", at=0.03)
+        look = {"xscale": "log", "xlabel": "learning rate", "ylim": (0, 1.05), "title": setting}
+        plotting.curves(ax, RATES, by_order, **look)
+        plotting.ticks_at(ax, x=RATES)
+    axes[0].set_ylabel("right digits")
+    medians = " ".join(
         f"{setting}, {order}: {', '.join(f'{value:.2f}' for value in rows.median(dim=0).values)}."
-        for setting, by_order in accuracy.items()
+        for setting, by_order in settings.items()
         for order, rows in by_order.items()
-    ),
+    )
+    plotting.picture(
+        figure,
+        caption=note,
+        alt="Share of right digits after 120 steps against the learning rate 0.003, 0.01, 0.03; medians "
+        "over five seeds with bands for the range; a thin line marks 0.3, knowing which digits but not "
+        f"where. {medians}",
+    )
+
+
+draw_rates(
+    {"PyTorch's initial weights, no warm-up": default},
+    "At 0.003 the order makes no difference; at 0.01 post-LN fails, and the stack without a norm does not.",
+)
+
+# %% [markdown]
+# <!-- slide: One small learning rate would have hidden it all -->
+#
+# - **At a small rate there may be no difference.** At 0.003 all three do about equally well. If this is the only
+#   setting you try, you will conclude that neither the order nor the norm matters.
+# - **At 0.01 post-LN fails, and not for want of a norm.** Its median is 0.27, while the stack without any norm has 0.90
+#   and pre-LN 0.99. Even pre-LN's worst model is better than post-LN's best, which agrees with Xiong et al. (2020).
+#
+# ### Warm-up and larger initial weights
+#
+# Three more settings are recorded. With **warm-up** the learning rate rises over the first 50 steps. The larger
+# initial weights are those of Glorot and Bengio (2010), usually called **Xavier** weights. If input and output are
+# equally wide, they keep the variance of the input; PyTorch's default reduces it to a third. The third setting has
+# both.
+
+# %% slide="Only pre-LN trains at 0.03, or with Xavier's weights" tags=["hide-input"]
+TITLES = {"warm-up": "warm-up", "Xavier": "Xavier weights", "both": "Xavier weights, warm-up"}
+draw_rates(
+    {title: recorded[setting] for setting, title in TITLES.items()},
+    "With warm-up only pre-LN trains at 0.03, and with Xavier's weights only pre-LN trains at all.",
 )
 
 # %% tags=["hide-input"]
-# the statements below, for each of five seeds unless they speak of the middle
-post, pre, none = accuracy["PyTorch's default"].values()  # (seeds, rates)
+# the statements around the figures, for each of five seeds unless they speak of the middle
+post, pre, none = (default[order] for order in ("post-LN", "pre-LN", "no norm"))  # (seeds, rates)
 assert post[:, 0].median() > 0.8 and pre[:, 0].median() > 0.8
 assert abs(post[:, 0].median() - pre[:, 0].median()) < 0.1
-assert post[:, 1].max() < 0.85 < pre[:, 1].min()
+assert post[:, 1].max() < 0.85 < pre[:, 1].min() and post[:, 1].median() < 0.5
 assert none[:, :2].min() > 0.8 and none[:, 2].max() < 0.12
-post, pre, none = accuracy["default, warm-up"].values()
+post, pre, none = recorded["warm-up"].values()
 assert post[:, 1].min() > 0.88 and pre[:, 2].min() > 0.8 and post[:, 2].max() < 0.3
 assert none[:, 1].min() > 0.85 and none[:, 2].max() < 0.12
-post, pre, none = accuracy["Xavier, no warm-up"].values()
+assert abs(post[:, 0].median() - 0.73) < 0.005 and abs(none[:, 0].median() - 0.76) < 0.005
+post, pre, none = recorded["Xavier"].values()
 assert post.max() < 0.35 and pre[:, 1].min() > 0.8 and none.max() < 0.3
+post, pre, none = recorded["both"].values()
+assert post.max() < 0.35 and none.max() < 0.3
+assert pre[:, 1].min() > 0.6 and (pre[:, 2] > 0.9).sum() == 4
 # of a random gradient, more than half reaches the embeddings through six layers of post-LN
 for seed, xavier in itertools.product(range(5), (False, True)):
     torch.manual_seed(seed)
@@ -645,29 +731,28 @@ for seed, xavier in itertools.product(range(5), (False, True)):
     assert 0.5 < at_the_bottom.norm() / at_the_top.norm() < 0.9
 
 # %% [markdown]
-# - **Norms widen the range that works.** With warm-up at 0.03, and with Xavier's weights at 0.01, pre-LN learns nearly
-#   everything and the stack without a norm hardly anything. With the default weights and a rate of at most 0.01, six
-#   layers learn without any norm, too.
-# - **Pre-LN works over a wider range of learning rates.** At 0.01 without warm-up even its worst model is better than
-#   post-LN's best, which agrees with Xiong et al. (2020).
-# - **At a small rate there may be no difference.** At 0.003 with the default weights and no warm-up, all three do
-#   about equally well. If this is the only setting you try, you will conclude that the order does not matter.
-# - **Warm-up makes larger rates usable for both.** With it, every post-LN model copes with 0.01, and every pre-LN model
-#   with 0.03.
-# - **The initial weights can decide everything.** With Xavier's, no post-LN model gets beyond "which, not where" at
-#   these three rates, which is the accuracy of somebody who knows which digits occur but not their positions.
+# <!-- slide: Only pre-LN widens the range that works -->
 #
-# Vanishing gradients are not the reason. Before training, between 0.5 and 0.9 of a random gradient reaches the bottom
-# of these post-LN stacks, with either kind of initial weights. With Xavier's weights, post-LN has another trouble: it
-# makes the words alike, as section 7 shows. With PyTorch's weights it does not, so its failure at 0.01 is not explained
-# by this.
+# - **Only pre-LN widens the range that works.** It alone learns at 0.03, with warm-up, and it alone learns with
+#   Xavier's weights. Post-LN works at no setting where the stack without a norm fails.
+# - **Warm-up makes larger rates usable, and small ones slower.** Post-LN copes with 0.01 now, and pre-LN with 0.03. At
+#   0.003 accuracy falls, from 0.97 to 0.73 for post-LN, because 50 of the 120 steps are taken at smaller rates.
+# - **The initial weights can decide everything.** With Xavier's, no post-LN model gets beyond "which, not where" at
+#   these rates, with warm-up or without. That is the accuracy you reach by knowing which digits occur, but not where.
+#
+# Vanishing gradients **at the start** are not the reason why post-LN trains worse. Before training, between 0.5 and 0.9
+# of a random gradient reaches the bottom of these stacks, with either kind of initial weights. With Xavier's weights,
+# post-LN has another problem: it makes the words alike, as section 7 shows. With PyTorch's weights it does not, so its
+# failure at 0.01 is not explained by this.
 #
 # **Which order should you use?** Pre-LN, with one more norm at the end, wherever a stack is deep. It trains at more
 # rates, and where both work we saw no cost. Most recent large models do so. Whether post-LN ends up better once it
-# trains is disputed (Liu et al., 2020), and this was one toy task with one short budget. With two layers and warm-up,
-# as in lecture 8, the paper's order does well.
+# trains is disputed (Liu et al., 2020), and this was one toy task with 120 steps, where the paper took 100 000. With
+# two layers and warm-up, as in lecture 8, the paper's order does well.
 #
 # ## Summary
+#
+# <!-- slide: What to remember of the layer -->
 #
 # - Layer norm computes $y = \gamma\,(x - \mu)/\sqrt{\sigma^2 + \varepsilon} + \beta$ for each **token** over its
 #   features, with the variance divided by $d_\text{model}$ and ε inside the root.
@@ -677,8 +762,8 @@ for seed, xavier in itertools.product(range(5), (False, True)):
 #   $\frac{p}{1-p}\sum_j \alpha_{ij}^2$. In evaluation it does nothing.
 # - A residual connection gives the gradient a path past every sublayer, and keeps words apart that attention would
 #   make alike.
-# - Layer norm widens the range of learning rates and initial weights that work, and pre-LN more so than post-LN. Use
-#   it for deep stacks, with one more norm at the end.
+# - In our experiment only **pre-LN** widened the range of learning rates and initial weights that work. Post-LN worked
+#   at no setting where the stack without a norm failed. Use pre-LN for deep stacks, with one more norm at the end.
 #
 # **Now you:** [assignment a7, dropout and layer
 # norm](../exercises/a7_dropout_and_layer_norm/a7_dropout_and_layer_norm.ipynb), and then [assignment a8, the
@@ -739,6 +824,8 @@ for seed, xavier in itertools.product(range(5), (False, True)):
 # formula but other axes. A batch of sentences has three axes, $(B, T, D)$, and the question is always **which
 # entries share one mean.**
 #
+# <!-- slide: Batch norm averages a column, layer norm a row -->
+#
 # ![Three panels, each with the same two sentences as grids, one row per token and one column per
 # feature: can you help me, and i read followed by two hatched pads. Filled cells share one mean.
 # Batch norm: the third column in both sentences, pads too; one mean for each feature, D means.
@@ -758,7 +845,10 @@ for seed, xavier in itertools.product(range(5), (False, True)):
 # which outputs change.
 
 
-# %%
+# %% slide="Change one token: under layer norm only that token moves"
+B, T, D, eps = 2, 3, 5, 1e-5
+
+
 def normalise(x, axes):
     """Mean 0 and variance 1 over the given axes of x (B, T, D)."""
     centred = x - x.mean(dim=axes, keepdim=True)
@@ -786,8 +876,8 @@ assert torch.allclose(normalise(x, (1, 2)), nn.LayerNorm((T, D))(x), atol=1e-5)
 assert torch.allclose(normalise(x, (0, 1)), nn.BatchNorm1d(D)(x.mT).mT, atol=1e-5)
 
 # %% [markdown]
-# Choose the axes yourself, for a batch of two sentences whose pads are zeros. Around the framed number (feature 3
-# of "you") a line encloses every number that takes part in its mean, before the norm and after it.
+# Choose the axes yourself, for a batch of two sentences whose pads are zeros. Around the framed number, the 4.8 of
+# feature 3 of "you", a line encloses every number that takes part in its mean, before the norm and after it.
 #
 # - **Who shares?** Tick B and T instead of D. How many numbers share one mean now, and what would the mean be
 #   without the zeros of pads?
@@ -837,7 +927,7 @@ print("the means, who moves and what is lost, as the text says")
 # **1. The future leaks.** In training, batch norm averages over all positions of the sentence, and later words
 # are among them. A causal mask in the attention cannot help, because the leak is in the norm.
 
-# %%
+# %% slide="Batch norm leaks the future into the first word"
 torch.manual_seed(0)
 sentence = torch.randn(1, 8, 16)  # one sentence of eight words
 other_ending = sentence.clone()
@@ -858,10 +948,10 @@ print(f"the last word changed, and the first word's output moves by {leak:.2f}")
 # **4. Pads count.** How many pads a sentence gets depends on its longest neighbour. If they are zeros, they pull the
 # mean towards zero and, unless the mean was large, shrink the variance.
 #
-# We measure 3 and 4 on German sentences from lecture 1's corpus, with random word vectors. Both differences are
-# relative to the size of the output.
+# We measure 3 and 4 for batch norm on German sentences from lecture 1's corpus, with random word vectors. For layer
+# norm both differences are 0 by its definition. All are relative to the size of the output.
 
-# %% tags=["hide-input"]
+# %% slide="Small batches and pads change batch norm's output" tags=["hide-input"]
 assert leak > 0.05
 corpus = data.sample_pairs(2_000, seed=0)
 german, english = data.vocabularies(corpus)
@@ -945,8 +1035,8 @@ plotting.picture(
 # %% [markdown]
 # The gap between the modes falls like one over the root of the batch size, because a mean of few words is a rough
 # estimate. In transformers in training the statistics of a batch fluctuate much more than in a network for images
-# (Shen et al., 2020), and the gap between the two modes is the main reason why batch norm does worse on text (Wang et
-# al., 2022).
+# (Shen et al., 2020), and Wang et al. (2022) find the gap between the two modes to be the main reason why batch norm
+# does worse on text.
 #
 # Is parallel training a reason against batch norm? Not by itself. Networks with batch norm have been trained on 256
 # GPUs at once (Goyal et al., 2017), where each GPU uses its own part of the batch for the statistics.
@@ -966,8 +1056,8 @@ plotting.picture(
 #
 # ### Words that become alike
 #
-# Section 5 has ruled out vanishing gradients, since their length survives in an untrained post-LN stack. What differs
-# is the stream itself. How large is it in an untrained model, and how alike are its words?
+# Section 5 has ruled out gradients that vanish at initialisation. What differs before training is the stream itself.
+# How large is it in an untrained model, and how alike are its words?
 
 # %%
 INITS = {"PyTorch's default": False, "Xavier": True}
@@ -982,10 +1072,12 @@ def at_start(norm_first, xavier, seed):
 
 
 untrained = {}  # initial weights, order -> (seeds, 2)
+print(f"{'initial weights':<19}{'order':<10}{'deviation':>9}{'similarity':>12}")
 for (init, xavier), (order, norm_first) in itertools.product(INITS.items(), ORDERS.items()):
     found = torch.tensor([at_start(norm_first, xavier, seed) for seed in range(5)])
     untrained[init, order] = found
-    print(f"{init:<18} {order:<8}", found.median(dim=0).values)
+    deviation, alike = found.median(dim=0).values
+    print(f"{init:<19}{order:<10}{deviation:>9.2f}{alike:>12.2f}")
 
 # %% tags=["hide-input"]
 # the standard deviation stays 1 in post-LN and grows in pre-LN; how alike the words are, within a range
@@ -998,10 +1090,16 @@ assert abs(top["PyTorch's default", "post-LN"][1] - top["PyTorch's default", "pr
 
 # %% [markdown]
 # With Xavier's larger weights, the words of a sentence are almost the same vector at the top of a post-LN stack. An
-# untrained attention layer adds nearly the same vector to every word. Post-LN rescales each sum to variance 1, so
-# every layer's common vector counts in full, and the words' differences shrink again and again. In pre-LN the stream
-# grows, so each new common vector counts for less. With PyTorch's smaller weights post-LN's words are no more
-# alike than pre-LN's, so this cannot be why post-LN fails at 0.01 in section 5.
+# untrained attention layer adds nearly the same vector $c$ to every word, and post-LN then divides by the standard
+# deviation $\sigma$ of the sum. What is left of the difference between two words is
+#
+# <!-- slide: With large initial weights, post-LN makes words alike -->
+#
+# $$\frac{(x^{(i)} + c) - (x^{(j)} + c)}{\sigma} = \frac{x^{(i)} - x^{(j)}}{\sigma}$$
+#
+# The sum is larger than the word alone, so $\sigma > 1$, and the differences shrink in layer after layer. In pre-LN
+# nothing is divided. The stream grows, so each new common vector counts for less. With PyTorch's smaller weights
+# post-LN's words are no more alike than pre-LN's, so this cannot be why post-LN fails at 0.01 in section 5.
 #
 # ### How large are the initial weights?
 #
@@ -1060,9 +1158,9 @@ assert of_last["post-LN"][:, 1].min() > of_last["pre-LN"][:, 1].max()
 
 # %% [markdown]
 # The direction is that of the theorem. From 2 to 16 layers the gradient of pre-LN shrinks, while that of post-LN does
-# not, so their ratio rises from about 2 to about 4. Does a large gradient matter? Plain gradient descent makes a large
-# step of it. Adam divides each gradient by its typical size, so for Adam the size alone explains little. A stack in
-# which all words are alike is another matter, because no rescaling of gradients tells them apart.
+# not, so their ratio rises from about 2 to about 4. Does a large gradient matter? Plain gradient descent turns it
+# into a large step. Adam divides each gradient by its typical size, so for Adam the size alone explains little. Words
+# that have become alike are a different problem: no rescaling of gradients can tell them apart again.
 
 # %% [markdown]
 # ## 8. Going deeper: dropout on a task that is easy to overfit
@@ -1132,11 +1230,13 @@ on_top = some[:, 3] - none[:, 3]
 assert (on_top > 0).sum() == 9 and abs(on_top.quantile(0.5) - 0.015) < 0.004
 
 # %% [markdown]
+# <!-- slide: Early stopping does as well as dropout on this small task -->
+#
 # - **Dropout tempers overconfidence.** Without it, the test loss after 200 steps is 1.45, twice the 0.69 of a model
 #   that always predicts "fifty-fifty", although 69 % of its answers are right. With $p = 0.3$ it is 0.64.
 # - **It also makes a few more answers right.** With each of ten seeds the accuracy is higher, by 0.3 to 6.6 percentage
 #   points and by 3 in the median.
-# - **Stopping in time does as much.** Without any dropout, the model of the best step has a smaller loss than the one
+# - **Early stopping does just as well.** Without any dropout, the model of the best step has a smaller loss than the one
 #   with dropout after step 200, with nine of ten seeds. In accuracy neither is ahead. Dropout on top of early
 #   stopping still adds 1.5 points in the median of pairs with the same seed, nine of ten of them positive. If you
 #   compare only the models after step 200, you give dropout the credit for what early stopping can do.

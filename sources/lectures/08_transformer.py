@@ -20,8 +20,10 @@
 #
 # In lecture 1 a recurrent network translated German with the help of attention. In 2017 Vaswani et al. removed the
 # recurrence, kept the attention, and called the result the transformer. You have built every part of it by now, and
-# in this lecture you assemble them. You train the model for a minute, read its translation of a sentence that it has
-# never seen, and compare it with the recurrent network, in accuracy and in time.
+# in this lecture you assemble them. You train the model for a minute on sentences of a small grammar, read its
+# translation of one that it has never seen, and compare it with the recurrent network, in accuracy and in time.
+#
+# <!-- slide: A translator without recurrence: build it, train it, compare it -->
 #
 # **By the end of this lecture you will be able to**
 #
@@ -35,11 +37,12 @@
 # **Needs** lectures
 # [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb),
 # [6](06_positional_encoding.ipynb) and [7](07_layer_normalization.ipynb), and the task of [lecture
-# 1](01_rnn_attention.ipynb).
+# 1](01_rnn_attention.ipynb). Sections 1 to 5 are the lecture. Sections 6 to 11 can wait, and each can be read alone.
 
 # %%
 import copy
 import math
+from itertools import islice
 
 import matplotlib.pyplot as plt
 import torch
@@ -60,6 +63,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 #
 # Read the picture from bottom to top, the encoder first. A dashed frame is one layer, and each side stacks $N$ of
 # them.
+#
+# <!-- slide: The encoder makes a memory, and the decoder attends to it -->
 #
 # ![Architecture of the transformer, two columns, read from bottom to top. Left, the encoder: kannst du
 # mir helfen ? eos, six words with their ids, shape (B, S), pass through an embedding times the root of
@@ -85,15 +90,17 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 #
 # The transformer contains three kinds of attention ($H$ is the number of heads):
 #
+# <!-- slide: Three kinds of attention differ in who asks, who answers and what is hidden -->
+#
 # | attention | query from | key, value from | masked out | weights |
 # |---|---|---|---|---|
 # | encoder self-attention | source | source | padding | $(B, H, S, S)$ |
 # | masked decoder self-attention | target | target | padding and the **future** | $(B, H, T, T)$ |
 # | **cross-attention** | target | **memory** | padding of the source | $(B, H, T, S)$ |
 #
-# Cross-attention is what lecture 1 called attention, in which a decoder asks and the vectors of the source answer. It
-# is the only connection between the two languages. In decoder self-attention a position attends to itself and to
-# *earlier* positions only, because in training a later one would give the answer away.
+# Cross-attention is what lecture 1 called attention. It is the only connection between the two languages. In decoder
+# self-attention a position attends to itself and to *earlier* positions only, because in training a later one would
+# give the answer away.
 #
 # The $N$ layers of a side have the same structure and different weights. The paper took $N = 6$; two are enough for
 # our corpus.
@@ -103,8 +110,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 #
 # ### What goes in
 #
-# The sentences come from the grammar of lecture 1, about 50 000 for training. None of the test sentences
-# is among them, and one of the test sentences is our example.
+# The sentences come from the grammar of lecture 1, about 50 000 for training. None of the test sentences is among
+# them, and one of the test sentences is our example.
 
 # %%
 splits = data.splits(train=50_000, validation=1_000, test=2_500)
@@ -122,11 +129,12 @@ assert data.part_of(data.EXAMPLE.source) == "test"
 # Three sentences are enough to follow the shapes. The target appears twice, without its last token as the decoder's
 # input, and without its first as what the decoder should predict.
 
-# %%
+# %% slide="Decoder input and expected output are one sentence, shifted"
 batch = data.collate([data.EXAMPLE, splits.test[0], splits.test[5]], source_words, target_words)
 source = batch.source  # (B, S)
 read, expected = batch.target[:, :-1], batch.target[:, 1:]  # (B, T) each
-(B, S), T = source.shape, read.shape[1]
+B, S = source.shape
+T = read.shape[1]
 print(f"B = {B}, S = {S}, T = {T}")
 for row in (read[2], expected[2]):
     print(*[target_words.words[token] for token in row])
@@ -140,6 +148,8 @@ questions.ask("08", "without-the-shift")
 
 # %% [markdown]
 # ### Embeddings times the root of their width, plus positions
+#
+# <!-- slide: A factor $\sqrt{d_\text{model}}$ keeps embeddings from drowning in positions -->
 #
 # $$x^{(j)} = \sqrt{d_\text{model}}\; E[\text{token } j] + PE_j$$
 #
@@ -174,7 +184,7 @@ x = add_positions(embedding(source_words)(source) * math.sqrt(d_model))  # (B, S
 # hides padding and nothing else, so every German token may attend to all others, left and right. The encoder is a
 # loop over such layers.
 
-# %%
+# %% slide="The encoder is a loop over layers of lecture 7"
 encoder_layers = [
     TransformerLayer(d_model, num_heads, d_ff, dropout=0.0) for _ in range(num_layers)
 ]
@@ -186,9 +196,9 @@ memory = x
 print("memory", tuple(memory.shape))
 
 # %% [markdown]
-# The shape never changes, so layers can be stacked as high as you like. What changes is the meaning, because row $j$
-# enters as a token at a position and leaves as that token *in this sentence*. The order is post-LN, as in the paper.
-# With two layers and warm-up it trains well; for a deep stack lecture 7 recommends pre-LN, with one more norm on top.
+# The shape never changes. What changes is the meaning, because row $j$ enters as a token at a position and leaves as
+# that token *in this sentence*. The order is post-LN, as in the paper. With two layers and warm-up it trains well; for a
+# deep stack lecture 7 recommends pre-LN, with one more norm on top.
 
 # %% [markdown]
 # ## 3. The decoder
@@ -196,8 +206,10 @@ print("memory", tuple(memory.shape))
 # ### Cross-attention, slowly
 #
 # Below cross-attention, masked self-attention has turned the target tokens into vectors $s^{(i)}$, one per position.
-# They play the part of the decoder's states in lecture 1, which ask, and the memory's rows $h^{(j)}$ that of the
-# annotations, which answer. For one head, with its own three maps and biases left out,
+# They ask, as the decoder's states did in lecture 1; the memory's rows $h^{(j)}$ answer, as the annotations did. For
+# one head, with its own three maps and biases left out,
+#
+# <!-- slide: Cross-attention: the target asks, the memory answers -->
 #
 # $$q^{(i)} = s^{(i)} W_q, \quad k^{(j)} = h^{(j)} W_k, \quad v^{(j)} = h^{(j)} W_v, \quad
 #   \omega_{ij} = \frac{q^{(i)} \cdot k^{(j)}}{\sqrt{d_k}}, \quad
@@ -213,6 +225,7 @@ cross_attn = MultiHeadAttention(d_model, num_heads)
 attended, _ = self_attn(y, y, y, masks.decoder_mask(read))
 s = nn.LayerNorm(d_model)(y + attended)  # (B, T, D)
 
+# %% slide="Three loops are all there is to cross-attention"
 queries = split_heads(cross_attn.w_q(s), num_heads)  # (B, H, T, d_k)
 keys = split_heads(cross_attn.w_k(memory), num_heads)  # (B, H, S, d_k)
 values = split_heads(cross_attn.w_v(memory), num_heads)  # (B, H, S, d_k)
@@ -230,10 +243,12 @@ assert torch.allclose(by_loop, by_module, atol=1e-5)
 print("output", tuple(by_module.shape), "weights", tuple(weights.shape))
 
 # %% [markdown]
-# There is one output per *query*, $T$ in all, and each has one weight per *source* token. The mask is that of the
+# There is one output per *query*, $T$ in all, and each has one weight per *source* token. The mask hides the
 # source's padding, and no causal mask is needed, because the whole source is known.
 #
 # ### The decoder layer
+#
+# <!-- slide: A decoder layer has three sublayers -->
 #
 # $$\begin{aligned}
 # y &\leftarrow \mathrm{LayerNorm}(y + \mathrm{SelfAttention}(y)) && \text{causal} \\
@@ -244,7 +259,7 @@ print("output", tuple(by_module.shape), "weights", tuple(weights.shape))
 # Each formula becomes one or two lines. Dropout acts on each sublayer's output before it is added.
 
 
-# %%
+# %% slide="Each formula becomes one or two lines"
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention, feed-forward network. Post-LN."""
 
@@ -320,11 +335,11 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# This is the whole model. `course_utils.transformer.Transformer` gives the same numbers with the same weights, as the
-# folded cell checks, and adds the cache of section 8.
+# This is the whole model. `course_utils.transformer.Transformer` gives the same numbers with the same weights and adds
+# the cache of section 8.
 
 
-# %%
+# %% slide="Two batches of ids go in, and logits come out"
 def new_model(seed, dropout=0.0):
     """A transformer with fresh weights for our two vocabularies."""
     torch.manual_seed(seed)
@@ -339,9 +354,9 @@ print("logits", tuple(logits.shape))
 print(f"{sum(weight.numel() for weight in model.parameters()):,} parameters")
 
 # %% [markdown]
-# The model returns **logits**. Probabilities come from the generator and from *one* softmax, and the loss applies
-# that softmax itself. A model that ended in a softmax would get it twice and learn from small gradients. The *best*
-# token needs no softmax, which keeps the order, so the argmax of logits is the argmax of probabilities.
+# The model returns **logits**. Probabilities come from the generator and from *one* softmax, and the loss applies that
+# softmax itself. If the model itself ended in a softmax, it would be applied twice and the gradients would be small.
+# The *best* token needs no softmax, which keeps the order, so the argmax of logits is the argmax of probabilities.
 
 
 # %% tags=["hide-input"]
@@ -365,6 +380,8 @@ questions.ask("08", "keys-of-cross-attention")
 # %% [markdown]
 # ### All positions at once, or token by token
 #
+# <!-- slide: Training takes one pass, generation a pass for each token -->
+#
 # ![Two panels. Left, training: the given tokens bos, can, you, help stand in a row below a wide box,
 # the decoder, which they enter together in one pass; above it stand the tokens to be predicted, can, you,
 # help, me, each above the one that it follows. The mask hides the future. Right, generation, four
@@ -374,29 +391,28 @@ questions.ask("08", "keys-of-cross-attention")
 #
 # *In training all next tokens are predicted in one pass; in generation each token takes a pass of its own.*
 #
-# In training the right translation is known, so one pass predicts all $T$ next tokens, each from the *right* tokens
-# before it. This is **teacher forcing**. In generation the model has only its own tokens and needs one pass for each.
-# The causal mask makes both the same computation. If we feed the decoder growing prefixes, the last row of each equals
+# In training the right translation is known, and each token is predicted from the *right* tokens before it. This is
+# **teacher forcing**. In generation the model has only its own tokens. The causal mask makes both the same computation.
+# If we feed the decoder growing prefixes, the last row of each equals
 # the row of the single pass.
 
-# %%
+# %% slide="Growing prefixes give the rows of the single pass"
 memory = model.encode(source)  # (B, S, D)
 for t in range(T):
     last_row = model.decode(read[:, : t + 1], memory, source)[:, -1]  # (B, V)
-    real = read[:, t] != data.PAD_ID  # (B,); what comes out at padding does not count
-    assert torch.allclose(last_row[real], logits[real, t], atol=1e-5)
+    assert torch.allclose(last_row, logits[:, t], atol=1e-5)
 print(T, "passes give the rows of the single pass")
 
 # %% [markdown]
-# One pass therefore gives $T$ predictions to learn from, computed side by side. A recurrent decoder must compute them
-# one after the other, in training too.
+# One pass therefore gives $T$ predictions to learn from. A recurrent decoder must compute them one after the other, in
+# training too.
 #
 # ### Greedy decoding
 #
 # To generate, take the most probable next token, append it, and ask again until the model predicts `<eos>`.
 
 
-# %%
+# %% slide="Greedy decoding takes the likeliest token until `<eos>`"
 def greedy_decode(model, source, bos_id, eos_id, max_len):
     """Translate one sentence, source (1, S): ids (1, L) that begin with bos_id."""
     with torch.no_grad():
@@ -411,6 +427,7 @@ def greedy_decode(model, source, bos_id, eos_id, max_len):
     return written
 
 
+# %% slide="Untrained, the machine generates nonsense"
 def translate(model, sentence, max_len=40):
     """The greedy translation of a German sentence."""
     ids = torch.tensor([[*source_words.encode(sentence), data.EOS_ID]])  # (1, S)
@@ -420,8 +437,8 @@ def translate(model, sentence, max_len=40):
 print(translate(model, data.EXAMPLE.source, max_len=10))
 
 # %% [markdown]
-# The machine is complete, and it generates nonsense, because nothing in it has been trained. Assignment a9
-# asks for the loop over a batch, whose sentences end at different times.
+# The machine is complete, and it generates nonsense, because it is untrained. Assignment a9 asks for the loop over a
+# batch, whose sentences end at different times.
 
 # %% tags=["hide-input"]
 questions.ask("08", "passes-for-five-words")
@@ -436,10 +453,10 @@ questions.ask("08", "passes-for-five-words")
 # its averages rest on one or two batches. In post-LN, moreover, gradients near the output are large at first (Xiong et
 # al., 2020).
 #
-# **The optimiser** is AdamW, Adam that also shrinks every weight a little at each step. Its β and ε are the paper's,
-# and the weight decay of 0.1 is ours.
+# **The optimiser** is AdamW, a variant of Adam that also shrinks every weight a little at each step. Its β and ε are
+# the paper's, and the weight decay of 0.1 is ours.
 
-# %%
+# %% slide="The rate climbs for 100 steps and then falls along a cosine"
 STEPS, WARM_UP, PEAK = 1200, 100, 5e-3
 
 
@@ -465,7 +482,7 @@ def train(seed):
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1)
     stream = data.batches(splits.train, source_words, target_words, batch_size=96, seed=seed)
     losses, kept = [], {}
-    for step, batch in zip(range(1, STEPS + 1), stream, strict=False):
+    for step, batch in enumerate(islice(stream, STEPS), start=1):
         optimizer.param_groups[0]["lr"] = rate(step)
         logits = model(batch.source, batch.target[:, :-1])  # (B, T, V)
         loss = loss_function(logits.flatten(0, 1), batch.target[:, 1:].flatten())
@@ -485,7 +502,7 @@ losses, kept = train(SEED)
 # %% [markdown]
 # ### The first translation
 
-# %%
+# %% slide="The first translation is right in every token"
 print(data.EXAMPLE.source)
 print(translate(kept[STEPS], data.EXAMPLE.source))
 
@@ -495,13 +512,14 @@ assert sum(losses[-50:]) / 50 < 0.03
 assert translate(kept[STEPS], data.EXAMPLE.source) == data.EXAMPLE.target
 
 # %% [markdown]
-# The German words come in the order "can you me help, this sentence to translate". The model was never shown this
-# sentence, and it puts them in English order.
+# The German words come in the order "can you me help, this sentence to translate", and the model has put them in
+# English order.
 #
 # ### How good is it?
 #
 # The measure is strict, since a translation counts only if **every token** is right. We test on 2500 sentences of 3 to
-# 28 tokens that were not in training. The folded code generates what our loop generates, in batches and with less work.
+# 28 tokens that were not in training. The folded code copies the weights into the course's class and gives the same
+# translations as our loop, but in batches and with less computation.
 
 
 # %% tags=["hide-input"]
@@ -529,7 +547,7 @@ def share_right(results):
 
 trained = with_cache(kept[STEPS])
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="More than 99 % of new sentences are right" tags=["nbval-ignore-output"]
 results = answers(trained, splits.test)
 longest = [(pair, text) for pair, text in results if source_length(pair) >= 20]
 print(f"held-out sentences:      {share_right(results):.3f}")
@@ -542,16 +560,15 @@ assert share_right(results) > 0.99 and share_right(longest) > 0.94
 assert share_right(answers(trained, splits.train[:1000])) - share_right(results) < 0.01
 
 # %% [markdown]
-# More than 99 % are right, with all five seeds that we tried, and sentences from training do hardly better than new
-# ones.
+# More than 99 % are right, with all five seeds that we tried, and sentences from training do hardly better.
 #
 # ### What it attends to
 #
-# `transformer.attention_maps` returns the weights of every head. Each row of the picture is a query of
-# cross-attention, named by the token just read and the one to be predicted, so in row "you → help" the decoder has read
-# "can you". Dots mark the true origins, which the grammar knows and the model was never told.
+# Each row of the picture is a query of cross-attention, named by the token just read and the one to be predicted. In
+# row "you → help" the decoder has read "can you". Dots mark the true origins, which the grammar knows and the model was
+# never told.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% slide="Cross-attention learned the word order from next tokens alone" tags=["nbval-ignore-output", "hide-input"]
 example = data.collate([data.EXAMPLE], source_words, target_words)
 maps = transformer.attention_maps(trained, example.source, example.target[:, :-1])
 german = [*data.EXAMPLE.source.split(), "<eos>"]
@@ -588,8 +605,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# One sentence proves little, so we count over 200. For what share of the English tokens does the most attended German
-# token have a dot? The guess to beat is the token at the same position.
+# One sentence proves little. Over 200 of them, for what share of the English tokens does the most attended German token
+# have a dot? The guess to beat is the token at the same position.
 
 # %% tags=["hide-input"]
 
@@ -606,15 +623,15 @@ def shares_aligned(pairs):
     return sum(hits) / len(hits), sum(same_position) / len(same_position)
 
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="The most attended token is an origin in nine cases of ten" tags=["nbval-ignore-output"]
 aligned, guess = shares_aligned(splits.test[:200])
 print(f"last layer, mean of the heads: {aligned:.2f}     same position: {guess:.2f}")
 assert aligned > 0.75 and aligned > guess + 0.4
 
 # %% [markdown]
-# Alignment was nowhere in the loss; it emerged from training on next tokens alone. It need not be perfect. Some
-# English tokens need nothing from the German sentence, and a neighbouring vector has read the whole sentence as well.
-# **A map shows where a head attended, not why the model predicted what it did.**
+# Alignment was nowhere in the loss; it emerged from training on next tokens alone. It need not be perfect: some English
+# tokens need nothing from the German sentence, and the vector next to the aligned one carries information from the
+# whole sentence, too. **A map shows where a head attended, not why the model predicted what it did.**
 #
 # Now try a sentence of **your own** with the translator that this notebook trained.
 #
@@ -622,7 +639,7 @@ assert aligned > 0.75 and aligned > guess + 0.4
 # - Under *Take it apart*, remove the positions of the German words, or the causal mask. Which of the two does the
 #   model need when it generates, and why?
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="Try it: translate a sentence of your own" tags=["hide-input", "nbval-ignore-output"]
 live.translation_view(
     translators.Translator(trained, source_words, target_words),
     caption="The translator that this notebook trained, from German words to the next English one",
@@ -633,8 +650,8 @@ live.translation_view(
 #
 # Without positions, attention sees a bag of words, and an adjective or a possessive often joins the wrong noun. For
 # the newest token nothing lies ahead, so the causal mask hides nothing from it. For earlier tokens it does. Without the
-# mask their vectors change with every token that is generated, which rarely changes the chosen word here. It would
-# make the cache of section 8 impossible, though, because that relies on vectors which stay as they are.
+# mask their vectors change with every token that is generated. That rarely changes the chosen word, but it rules out
+# the cache of section 8.
 #
 # </details>
 #
@@ -644,12 +661,12 @@ live.translation_view(
 # ## 5. Compared with a recurrent translator
 #
 # Does the recurrent network with attention of lecture 1 translate as well, once it has 64 units? We train both as in
-# section 4, on the same batches, for 300 or 1200 steps. The recipe was chosen for the transformer, which also has more
-# parameters, 206 771 against 182 323, so we try half and twice the learning rate, too, and for 300 steps four times.
-# `sources/recorded/compare_translators.py` trained these models with three seeds, and with five at our rate of 0.005;
-# lines are medians and bands the range.
+# section 4, on the same batches, for 300 or 1200 steps. The recipe was chosen for the transformer, and the transformer
+# has more parameters (206 771 against 182 323). To be fair we also try half and twice the learning rate, and for 300
+# steps four times. The runs are recorded, by `sources/recorded/compare_translators.py`, with three seeds, and with five
+# at our rate of 0.005.
 
-# %% tags=["hide-input"]
+# %% slide="Who leads depends on the learning rate, and on the length" tags=["hide-input"]
 RECORDED = """\
 transformer, 300 steps                1 206771 0.896 0.975 0.947 0.915 0.790 0.642
 transformer, 300 steps                2 206771 0.886 0.978 0.939 0.887 0.776 0.672
@@ -738,6 +755,7 @@ by_rate = {
 for name in RIVALS:
     by_rate[name][300][0.02] = right_in[f"{name}, 300, 0.02"][:, 0]
 beyond = {name: right_in[f"{name} of 3–15"][:, 1:] for name in RIVALS}  # (seeds, 5)
+one_vector = right_in["recurrent, one vector"]  # (seeds, 6)
 groups = [f"{low}–{high}" for low, high in data.LENGTH_BUCKETS]
 
 
@@ -753,6 +771,7 @@ plotting.curves(left, [0.0025, 0.005, 0.01, 0.02], series, colours, title="after
 plotting.ticks_at(left, x=[0.0025, 0.005, 0.01, 0.02])
 left.set_ylabel("right in every token")
 right.axvspan(2.5, 4.2, color=plotting.SHADE)
+right.text(2.57, 0.02, "longer than\ntrained on", color=plotting.MUTED)
 plotting.curves(
     right,
     range(5),
@@ -781,6 +800,15 @@ plotting.picture(
 )
 
 # %% tags=["hide-input"]
+print("right in every token, medians, at a highest rate of")
+print(f"{'':<36}{'0.0025':>8}{'0.005':>8}{'0.01':>8}{'0.02':>8}")
+for name, budgets in by_rate.items():
+    for steps, rates in budgets.items():
+        shown = "".join(f"{shares.median():>8.3f}" for shares in rates.values())
+        print(f"{name}, {steps} steps".ljust(36) + shown)
+print("recurrent, one vector, 1200 steps".ljust(44) + f"{one_vector[:, 0].median():>8.3f}")
+
+# %% tags=["hide-input"]
 # the statements below, each for every seed unless it speaks of the middle
 ours, theirs = by_rate["transformer"], by_rate["recurrent + attention"]  # budget -> rate -> seeds
 for rates, said in ((ours[300], [0.74, 0.89, 0.91, 0.84]), (theirs[300], [0.14, 0.64, 0.90, 0.95])):
@@ -794,34 +822,35 @@ for peak in (0.005, 0.01):
     assert min(ours[1200][peak].min(), theirs[1200][peak].min()) > 0.99
     lead = theirs[1200][peak] - ours[1200][peak]
     assert lead.min() > 0.001 and lead.max() < 0.006 and 0.0025 < lead.median() < 0.0055
-one_vector = right_in["recurrent, one vector"]
 assert one_vector[:, 0].max() < 0.7 and abs(one_vector[:, 0].median() - 0.68) < 0.005
 short, their_short = beyond["transformer"], beyond["recurrent + attention"]
 assert 0.45 < short[:, 3].min() and short[:, 3].max() < 0.6 and short[:, 4].max() < 0.02
 assert (
     their_short[:, 3].min() > 0.9 and 0.6 < their_short[:, 4].min() < their_short[:, 4].max() < 0.85
 )
+assert abs(their_short[:, 4].median() - 0.7) < 0.005
 
 # %% [markdown]
-# - **The learning rate decides who is ahead.** After 300 steps at our rate of 0.005, the transformer has 0.89 of the
-#   sentences right and the recurrent network 0.64. At half the rate it is 0.74 against 0.14, at twice the rate 0.91
-#   against 0.90, and at four times 0.84 against 0.95. The transformer tolerates more rates, but with the best of the
-#   four for each, the recurrent network is ahead.
+# <!-- slide: On this corpus a recurrent network with attention does as well -->
+#
+# - **After 300 steps the learning rate decides who is ahead.** The transformer tolerates more rates, and it leads at
+#   ours and at half of it. But with the best of the four for each, the recurrent network is ahead, and its best rate is
+#   the largest that we tried, so it may do better still.
 # - **After 1200 steps both are above 0.99**, at 0.005 and at 0.01. The recurrent network is even ahead with each seed,
-#   by about four sentences in a thousand. Without attention, in one vector, it has 0.68 at 0.005, the only
-#   rate we tried for it, which suggests that on this corpus attention matters most.
-# - **Beyond the trained lengths the transformer is far behind.** Trained on at most 15 tokens, it gets half to
-#   six tenths of the sentences of 16 to 19 tokens right and almost none of the longer ones; the recurrent network gets
-#   more than nine in ten and about two thirds. A likely reason is that a recurrent network continues token by token,
-#   while the transformer meets positions on which it was never trained (lecture 6).
+#   by about four sentences in a thousand. Without attention, when the whole sentence must pass through one vector, 0.68
+#   of the sentences are right (at 0.005, the only rate we tried).
+# - **Beyond the trained lengths the transformer is far behind.** Trained on at most 15 tokens, it gets 50 to 60 % of
+#   the sentences of 16 to 19 tokens right and almost none of the longer ones; the recurrent network gets more than nine
+#   in ten and about seven in ten. A likely reason is that a recurrent network continues token by token, while the
+#   transformer meets positions on which it was never trained (lecture 6).
 #
 # ### Time
 #
-# A recurrent network computes its states one after the other, in many small operations, and a transformer computes
-# all positions at once, in a few large ones. In `sources/recorded/time_translators.py` the two models take turns on
-# the same batches of 32 sentences. A line is the median of seven repetitions, and its band their range.
+# A recurrent network computes its states one after the other, in many small operations, and a transformer all positions
+# at once, in a few large ones. In `sources/recorded/time_translators.py` the two take turns on the same batches of 32
+# sentences. Lines are medians of seven repetitions, and bands their range.
 
-# %% tags=["hide-input"]
+# %% slide="The transformer's advantage is speed, and it grows with length" tags=["hide-input"]
 LENGTHS = [8, 16, 32, 64, 128]
 TIMES = """\
 one core     | transformer           | corpus | 0.540 | 0.469 | 0.824
@@ -922,15 +951,16 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 # %% [markdown]
 # **The transformer's advantage is speed, and it grows with length.** At 8 tokens the recurrent network is as fast or
 # faster everywhere. At 128 tokens it takes 2.7 times as long on one core, 5.3 times on eight, and 9 times on the GPU,
-# where a step of the transformer takes hardly longer for 128 tokens than for 8.
+# where a step of the transformer takes hardly longer for 128 tokens than for 8. With a model this small the GPU mostly
+# waits for its instructions, and our recurrent decoder issues them in a Python loop. The factor 9 counts both.
 #
-# **At equal quality, time is what a step costs.** At 0.01 the two are within four points of each other after 300 and
-# after 1200 steps. On our short sentences a step of the recurrent network takes as long as the transformer's
-# on one machine with one core and 1.2 times as long on another; the ranges overlap. On the GPU it takes 1.7 times as
-# long.
+# **On sentences as short as ours little is gained.** The two take equally long per step on one single-core machine; on
+# another the recurrent network takes 1.2 times as long, and the ranges overlap. On the GPU it takes 1.7 times as long.
 #
 # **What our corpus cannot show** is in the paper's table 2, for English to German on 4.5 million real sentence pairs.
 # BLEU counts the short word sequences that a translation shares with a reference; costs are floating-point operations.
+#
+# <!-- slide: On real text the transformer was better, for a sixth of the training cost -->
 #
 # | model | BLEU | training cost |
 # |---|---|---|
@@ -939,20 +969,22 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 # | transformer, base | 27.3 | $3.3 \cdot 10^{18}$ |
 # | transformer, big | **28.4** | $2.3 \cdot 10^{19}$ |
 #
-# The base model is better than both at about a sixth of the cost, after twelve hours on eight GPUs. Part of the gain
-# was the way of training, since a recurrent network with the same techniques overtook the transformer of its day
+# The base model is better than both at a sixth to a seventh of the cost, after twelve hours on eight GPUs. Part of the
+# gain was the way of training, since a recurrent network with the same techniques overtook the transformer of its day
 # (Chen et al., 2018). What remained is the argument of lecture 2. In a transformer no position waits for another, and
-# any two are one step apart. That made models with billions of parameters trainable.
+# any two are one step apart. That made it possible to train on far more text in the same time, and models grew.
 
 # %% [markdown]
 # ## Summary
+#
+# <!-- slide: What to remember of the transformer -->
 #
 # - The encoder turns embeddings × $\sqrt{d_\text{model}}$ plus positions into the memory, $(B, S, D)$, by
 #   self-attention and feed-forward layers.
 # - A decoder layer has masked self-attention, **cross-attention** from the target to the memory, and a feed-forward
 #   network. The generator turns the last layer's output into logits.
-# - More than 99 % of 2500 new sentences are exactly right. A recurrent network with attention gets there too, with
-#   more training, and goes further beyond the trained lengths.
+# - More than 99 % of 2500 new sentences are exactly right. A recurrent network with attention gets there with the same
+#   training if the rate suits it, is even slightly ahead, and goes further beyond the trained lengths.
 # - The transformer's advantage is that positions are computed side by side. It grows with the length of sentences and
 #   with the number of operations that a machine can do at once.
 #
@@ -984,7 +1016,7 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 # <details><summary>Answer</summary>
 #
 # It becomes a language model of English, because nothing of the German sentence reaches the decoder. The loss still
-# falls for a while. To find out, compute the loss with somebody else's German sentence, which will not change it.
+# falls for a while. To find out, compute the loss with the German sentence of another pair, which will not change it.
 #
 # </details>
 #
@@ -1027,6 +1059,8 @@ assert 62e6 < with_one_table < 65e6
 #
 # ### Which sizes do people choose?
 #
+# <!-- slide: Wider models get more heads of the same width -->
+#
 # | model | layers | $d_\text{model}$ | heads | $d_k$ | $d_\text{ff}$ | parameters |
 # |---|---|---|---|---|---|---|
 # | here | 2 + 2 | 64 | 4 | 16 | 128 | 0.2 million |
@@ -1051,6 +1085,8 @@ assert 62e6 < with_one_table < 65e6
 # The loss of section 4 is lowest where the right token gets probability 1, so training makes the model ever more
 # confident. To counter that, the paper **smooths** the target. Instead of 1 on the right token it puts
 # $1 - \varepsilon$ there and spreads $\varepsilon$ evenly over all $V$ tokens, with $\varepsilon = 0.1$.
+#
+# <!-- slide: Label smoothing moves a little of the target to all tokens -->
 #
 # $$\mathcal{L} = -\sum_{w=1}^{V} t_w \log p_w, \qquad
 #   t_w = (1 - \varepsilon)\,[w = \text{right}] + \frac{\varepsilon}{V}$$
@@ -1106,6 +1142,8 @@ plotting.picture(
 #
 # The paper lets the rate climb for 4000 steps and then fall with the root of the step,
 #
+# <!-- slide: The paper's rate climbs for 4000 steps and falls with the root of the step -->
+#
 # $$\eta(n) = d_\text{model}^{-1/2}\,\min\left(n^{-1/2},\; n \cdot n_\text{warm}^{-3/2}\right),
 #   \qquad n_\text{warm} = 4000.$$
 #
@@ -1122,6 +1160,8 @@ plotting.picture(
 # and to earlier ones, so its keys and values never change. The **key/value cache** keeps them and computes only those
 # of the new position. The memory's keys and values are computed once. `greedy_decode_cached` does both, with the
 # methods `start_cache` and `step` of the course's class.
+#
+# <!-- slide: Keys and values of the past never change, so they are kept -->
 #
 # ![Two causal masks for bos can you help me, with the keys k1 to k5 and the values v1 to v5 above their
 # columns and queries beside their rows. Left, without a cache: all five queries, keys and values are
@@ -1165,13 +1205,15 @@ for pair, text in failures[-8:]:
     print(f"German     {pair.source}\nright      {pair.target}\ngenerated  {text}\n")
 
 # %% [markdown]
-# In our run all mistakes are in sentences with several nouns. Words are replaced, moved or left out, while the grammar
-# of the English mostly survives. A reader who knows no German would notice hardly any of them.
+# In our run all mistakes are in sentences with several nouns. Words are replaced, moved, repeated or left out, while
+# the grammar of the English mostly survives. A reader who knows no German would notice hardly any of them.
 #
 # ### Did the search fail, or the model?
 #
 # Greedy decoding may miss a translation that the model itself finds better. To find out, compare the right
 # translation with the generated one by the model's own measure, the log probability of the whole sentence:
+#
+# <!-- slide: Search error or model error? The model's own score decides -->
 #
 # $$\log p(y \mid x) = \sum_{t} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 
@@ -1198,7 +1240,7 @@ print("the generated one scores higher, model errors:     ", len(failures) - sea
 
 # %% [markdown]
 # A model error cannot be cured by searching better, because this model *prefers* the wrong sentence. In our run
-# all mistakes are of this kind. The next section is about search errors.
+# all mistakes are of this kind. Section 10 is about search errors.
 #
 # ### How it got there
 #
@@ -1288,7 +1330,8 @@ for sentence in ["sie . er .", "mir helfen du ."]:
 assert joined_right[2] > 0.7 and joined_right[3] < 0.15 and cut_to_two > 0.6
 
 # %% [markdown]
-# Joining two clauses, as the corpus does, already costs some accuracy, and three clauses hardly ever go well. Most
+# Joined at random, two clauses are right in 95 % of cases. Part of the loss is due to their length, since of all
+# held-out sentences of 20 tokens and more 98 % are right. Three clauses hardly ever go well. Most
 # translations have two clauses again, and the third is dropped or merged into the other two. Neither the words nor
 # the length are new, only the *structure* is. And nonsense gets a fluent answer, because the model has no way to
 # decline. What it has learned is not German but the sentences of one small grammar.
@@ -1300,8 +1343,10 @@ assert joined_right[2] > 0.7 and joined_right[3] < 0.15 and cut_to_two > 0.6
 # ## 10. Going deeper: beam search
 #
 # Greedy decoding never takes a choice back. **Beam search** keeps several beginnings. At each step it extends every
-# one of them with every token, and keeps the best of all the results, as many as the **beam width**. What has reached
-# `<eos>` stays as it is.
+# one of them with every token, and keeps the best of all the results, as many as the **beam width**. A hypothesis
+# that has reached `<eos>` is kept unchanged.
+#
+# <!-- slide: A beam of two finds what greedy decoding misses -->
 #
 # ![A tree from left to right. From bos, thick arrows lead to a, 0.60, and to an, 0.40: a beam of two keeps
 # both. From a, a thick arrow leads to house, 0.24, and thin ones to horse and hat, 0.18 each, which are
@@ -1347,21 +1392,23 @@ for beam_width in (1, 2):
 
 
 # %%
+unsure = kept[200]  # after 200 of 1200 steps it still has doubts
+
+
 def from_the_model(ids):
     """Log probabilities of the next token of our example's translation."""
     with torch.no_grad():
-        logits = model.decode(torch.tensor([ids]), model.encode(example.source), example.source)
+        logits = unsure.decode(torch.tensor([ids]), unsure.encode(example.source), example.source)
     return dict(enumerate(logits[0, -1].log_softmax(dim=-1).tolist()))
 
 
-model = kept[200]  # half-trained, so that it still has doubts
 found = beam(from_the_model, data.BOS_ID, data.EOS_ID, beam_width=3)
 for log_p, ids in found:
     print(f"{log_p:6.2f}  {target_words.decode(torch.tensor(ids))}")
 
 # %% tags=["hide-input"]
 # `beam` finds what `course_utils.transformer.beam_search` finds
-ids, scores = transformer.beam_search(model, example.source, *ends, beam_width=3, alpha=0)
+ids, scores = transformer.beam_search(unsure, example.source, *ends, beam_width=3, alpha=0)
 assert torch.allclose(scores[0], torch.tensor([log_p for log_p, _ in found]), atol=1e-3)
 assert [i for i in ids[0, 0].tolist() if i != data.PAD_ID] == found[0][1]
 
@@ -1379,12 +1426,10 @@ right_texts = [pair.target for pair in sorted(splits.test[:300], key=source_leng
 beam_right = {}
 for step in (200, STEPS):
     greedy = transformer.greedy_decode_cached(with_cache(kept[step]), probe.source, *ends)
-    best = transformer.beam_search(kept[step], probe.source, *ends, beam_width=4, alpha=0.6)[0][
-        :, 0
-    ]
+    found, _ = transformer.beam_search(kept[step], probe.source, *ends, beam_width=4, alpha=0.6)
     beam_right[step] = [
         sum(target_words.decode(row) == text for row, text in zip(ids, right_texts, strict=True))
-        for ids in (greedy, best)
+        for ids in (greedy, found[:, 0])  # the best of each beam
     ]
 
 # %% tags=["nbval-ignore-output"]
@@ -1394,11 +1439,11 @@ for step, (greedy, best) in beam_right.items():
 assert beam_right[STEPS][1] > 294
 
 # %% [markdown]
-# While the model is unsure, a beam can help. Once it is sure, there is almost nothing left to gain for more than four
-# times the work. Higher probability is not better translation, either. Large beams are known to make real
+# While the model is unsure, a beam can help. Once it is sure, there is almost nothing left to gain for about four times
+# the work. Higher probability is not better translation, either. Large beams are known to make real
 # translations worse (Koehn & Knowles, 2017, section 3.6). At the extreme, an exact search often finds that the
-# *empty* sentence is the most probable one (Stahlberg & Byrne, 2019), so greedy search was good only because it
-# failed to find the model's own errors.
+# *empty* sentence is the most probable one (Stahlberg & Byrne, 2019), so part of what makes greedy or narrow search
+# work is that it misses the model's own worst errors.
 #
 # **Check yourself.** The right translation has log probability −1.2 under the model, and the generated one −0.9.
 # Would a wider beam help?
@@ -1416,6 +1461,8 @@ assert beam_right[STEPS][1] > 294
 # The transformer was made for translation, with one sequence in and another one out. Two famous families kept only
 # one half of it, and turned to text in one language. Both are trained on large amounts of plain text first, and
 # adapted to a task afterwards. [Lecture 9](09_one_half_alone.ipynb) builds and trains one model of each.
+#
+# <!-- slide: BERT kept the encoder, and GPT the decoder -->
 #
 # | | transformer | BERT | GPT |
 # |---|---|---|---|
@@ -1443,6 +1490,8 @@ assert beam_right[STEPS][1] > 294
 # ### What changed since 2017
 #
 # If you open a recent large language model, you find most of what you know. Several things differ.
+#
+# <!-- slide: Since 2017 nearly everything changed, except what attention computes -->
 #
 # - **A decoder alone** has become the common form, as in GPT.
 # - **The norm comes before the sublayer.** It is often an RMSNorm, which subtracts no mean (Zhang & Sennrich, 2019).

@@ -24,6 +24,8 @@
 # already have, and judge them in a way that is impossible on real text, because we know the exact probability of every
 # sentence in their language.
 #
+# <!-- slide: Each half of the transformer became a model of its own -->
+#
 # **By the end of this lecture you will be able to**
 #
 # - turn an encoder layer into a language model, and explain what the causal mask changes;
@@ -65,6 +67,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # cross-attention, so a layer consists of masked self-attention and a feed-forward network, which makes it the encoder
 # layer of lecture 7 with a causal mask.
 #
+# <!-- slide: GPT keeps the decoder, and BERT the encoder -->
+#
 # ![Three panels of boxes, each with a small mask of five words below. Left, the transformer of 2017: German words go
 # up through self-attention and feed-forward to the memory, with a full mask; English words so far go up through masked
 # self-attention, cross-attention, which also gets the memory, and feed-forward to the next English word, with a lower
@@ -78,11 +82,12 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # The two halves have the same layers and differ only in the mask and in the task. GPT (Radford et al., 2018) predicts
 # the next token, and BERT (Devlin et al., 2019) predicts tokens that have been hidden. Two details are new in this
 # course. Positions are *learned*, in a second embedding table with a row for each position. The output map is the
-# embedding itself (in BERT after one more layer), so a token is likely if its vector has a large dot product with the
-# output of the last layer. This is called **weight tying** (Press & Wolf, 2017).
+# embedding itself (BERT first applies one more layer), so a token is likely if its vector has a large dot product with
+# the output of the last layer. This is called **weight tying** (Press & Wolf, 2017). Both tables start at the same
+# size, so the factor $\sqrt{d_\text{model}}$ of lecture 8 is not needed.
 
 
-# %%
+# %% slide="One class for both halves: only the mask differs"
 class LanguageModel(nn.Module):
     """Embedding and position, layers, and the embedding again; with a causal mask or with none."""
 
@@ -127,13 +132,13 @@ print("the class equals both models of course_utils.language_models")
 # ## 2. The loss of the next token
 #
 # How good could a language model be at best? On real text nobody can say, because nobody knows the true probability
-# of the next token. On the sentences of our grammar we know it, since we have the dice that make them. Instead of
-# rolling the dice, we go through every possible outcome and multiply the probabilities. Two kinds of sentences are
+# of the next token. On the sentences of our grammar we know it, because we wrote the random process that generates them.
+# Instead of drawing, we go through every possible outcome and multiply the probabilities. Two kinds of sentences are
 # few enough to enumerate: moods such as "are you tired ?" and judgements such as "it is easy to translate this
 # sentence .". Our tokens are whole words and punctuation until section 5. Every sentence begins with `<bos>`, ends
 # with `<eos>` and is padded.
 
-# %%
+# %% slide="In this language we know the probability of every sentence"
 known = known_language.known_language()  # two moods for every three judgements
 vocabulary, all_ids, probability = known.vocabulary, known.ids, known.probability  # (N, T), (N,)
 language = dict(zip(known.sentences, probability.tolist(), strict=True))
@@ -154,6 +159,8 @@ print("70 678 sentences, whose probabilities sum to one")
 # A causal model predicts each token from those before it, so it also gives a probability to a whole sentence $u_1,
 # \dots, u_T$, whose last token is `<eos>`:
 #
+# <!-- slide: A causal model gives a probability to a whole sentence -->
+#
 # $$p(u_1, \dots, u_T) = \prod_{t=1}^{T} p(u_t \mid u_0, \dots, u_{t-1})$$
 #
 # Here $u_0$ is `<bos>`. The logarithm turns the product into a sum, and one pass through the model computes all its
@@ -161,7 +168,7 @@ print("70 678 sentences, whose probabilities sum to one")
 # predict, and padding does not count.
 
 
-# %%
+# %% slide="The loss is the mean surprise of the next token"
 def log_probabilities(logits, token_ids):
     """ln p of each token given those before it: (B, T, V), (B, T) -> (B, T - 1); 0 at padding."""
     log_p = logits[:, :-1].log_softmax(dim=-1)  # (B, T - 1, V)
@@ -187,8 +194,7 @@ print("agrees with the example by hand, and with course_utils.language_models")
 
 # %% [markdown]
 # The **loss** is the mean surprise $-\ln p$ per token, in units called *nats*. Its exponential is the **perplexity**.
-# At a perplexity of 3, the model is as uncertain as if it chose among three equally likely tokens. In assignment 10 you
-# will implement the loss with `F.cross_entropy`.
+# At a perplexity of 3, the model is as uncertain as if it chose among three equally likely tokens.
 
 # %% tags=["hide-input"]
 questions.ask("09", "where-the-shift-belongs")
@@ -200,7 +206,7 @@ questions.ask("09", "where-the-shift-belongs")
 # language, $-\sum_s p(s) \ln p(s)$ for whole sentences. Divided by the mean number of tokens in a sentence, it becomes
 # an entropy per token.
 
-# %%
+# %% slide="No model can beat the entropy of the language"
 entropy = -(probability * probability.log()).sum().item()  # nats a sentence
 lengths = (all_ids != data.PAD_ID).sum(dim=1) - 1  # (N,): all tokens but <bos>
 mean_length = (probability * lengths).sum().item()
@@ -218,8 +224,7 @@ print("the entropy is 1.0208 nats a token, a perplexity of 2.775")
 # ### Rivals that need no training
 #
 # Before neural networks, language models counted. An **n-gram model** predicts a token from the $n - 1$ tokens before
-# it and ignores everything earlier. Usually it is estimated from a text. Here we can compute the *best possible* one
-# from the probabilities of all sentences.
+# it and ignores everything earlier. Here we can compute the *best possible* one from the probabilities of all sentences.
 
 
 # %% tags=["hide-input"]
@@ -236,7 +241,8 @@ def total(keys):
 def ideal_ngram(n):
     """p(token | the n - 1 tokens before) for every token of every sentence: (tokens,)."""
     padded = F.pad(all_ids, (n - 2, 0), value=data.BOS_ID)
-    powers = len(vocabulary) ** torch.arange(n)  # a number for each n-gram
+    # n ids are the digits of one number, the first token's the lowest; the last one's is cut off by %
+    powers = len(vocabulary) ** torch.arange(n)
     whole = (padded.unfold(1, n, 1)[there] * powers).sum(dim=1)  # (tokens, n) -> (tokens,)
     return total(whole) / total(whole % powers[-1])
 
@@ -260,9 +266,9 @@ print(
 )
 
 # %% [markdown]
-# Each further token of context helps less, and even four of them do not reach the entropy. What the 5-gram model still
-# loses comes from a single decision, whether a sentence ends with "?" or with ".". That depends on the *first* token,
-# which may be out of its sight. Attention has no such limit.
+# What the 5-gram model still loses comes from a single decision, whether a sentence ends with "?" or with ".". That
+# depends on the *first* token, which may be out of its sight. Attention reaches back to the first token, as far as
+# there are positions.
 
 # %% [markdown]
 # ### Training
@@ -301,9 +307,9 @@ causal_model = language_models.CausalLanguageModel(len(vocabulary), *SIZES)
 causal_model = train(causal_model, causal_loss, steps=600)
 
 # %% [markdown]
-# We need no test set, because we can ask the model for the probability of all 70 678
-# sentences and weight each by how often it occurs. The sentences share 156 799 beginnings, so we compute the logits
-# once for each beginning.
+# We need no test set, because we can ask the model for the probability of all 70 678 sentences and weight each by how
+# often it occurs. Many sentences begin alike: "are you tired ?" and "are you glad ?" share the **beginnings** `<bos>`,
+# `<bos> are` and `<bos> are you`. There are 156 799 in all, and we compute the logits once for each.
 
 # %% seconds=5
 next_logits = known_language.logits_of_beginnings(causal_model)  # (beginnings, V)
@@ -318,18 +324,19 @@ def sentence_probabilities(**settings):
     return chosen.masked_fill(targets == data.PAD_ID, 1.0).prod(dim=1)
 
 
-# %% tags=["nbval-ignore-output"]
+# %% slide="After 600 steps almost nothing is left to gain" tags=["nbval-ignore-output"]
 model_loss = -(probability * sentence_probabilities().log()).sum().item() / mean_length
 print(f"{model_loss - floor:.4f} nats a token above the entropy")
 print(f"perplexity {math.exp(model_loss):.3f}, and the language's own {math.exp(floor):.3f}")
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="Our model beats every model that sees only four tokens" tags=["hide-input", "nbval-ignore-output"]
 with torch.no_grad():
     a_few = log_probabilities(causal_model(all_ids[:200]), all_ids[:200]).double().sum(dim=1)
 assert torch.allclose(sentence_probabilities()[:200].log(), a_few, atol=1e-3)
 assert 0 < model_loss - floor < 0.03
 assert 70_000 < sum(part.numel() for part in causal_model.parameters()) < 80_000
 assert model_loss < ngram_loss[5]
+assert {"are you tired ?", "are you glad ?"} <= set(language)
 
 losses = {f"best {n}-gram": loss for n, loss in ngram_loss.items() if n > 1}
 losses |= {"our model": model_loss, "entropy": floor}
@@ -350,17 +357,27 @@ plotting.picture(
 
 # %% [markdown]
 # The model comes within 0.03 nats of the entropy and beats the best 5-gram model, because it can attend to the first
-# token. In the five runs of `sources/recorded/language_models.py` the gap is 0.014 to 0.016 nats. Three times the
-# learning rate leaves 0.008 to 0.010, and three times the steps leave 0.004. Training sentences are mostly repeats,
-# so this is hardly a test of generalisation, but we know that almost nothing is left to gain.
+# token. Here and in the five runs of `sources/recorded/language_models.py` the gap is 0.014 to 0.017 nats. Our learning
+# rate was not tuned: with three times the rate the gap shrinks to 0.008–0.010 nats, with three times the steps to 0.004.
+# Training sentences are mostly repeats, so this is hardly a test of generalisation.
 
 # %% [markdown]
 # ## 3. Generating text
 #
-# A language model generates text by choosing a token, appending it and predicting again. Which token should it
+# A language model generates text by choosing a token, appending it and predicting again. At scale it goes
+# far. Given two sentences about unicorns found in the Andes, GPT-2 went on, in the best of ten tries:
+#
+# <!-- slide: GPT-2 is fluent, and wrong: one horn, then four -->
+#
+# > The scientist named the population, after their distinctive horn, Ovid's Unicorn. These four-horned, silver-white
+# > unicorns were previously unknown to science. (Radford et al., 2019)
+#
+# One horn, then four: fluent, and wrong. How often our small model goes wrong can be measured. Which token should it
 # choose? **Greedy decoding** takes the likeliest each time, so it always generates the same sentence. **Sampling**
-# draws from the probabilities, and then every sentence comes as often as the model thinks it should, including those
-# in which an unlucky draw picked a token that hardly ever fits. Three settings change what is drawn.
+# draws from the probabilities, and then every sentence comes as often as the model thinks it should, including sentences
+# spoilt by one unlikely token. Three settings change what is drawn.
+#
+# <!-- slide: Three settings change what is drawn -->
 #
 # - The **temperature** $\tau$ divides all logits, as in lecture 3. Below 1 it sharpens the distribution, and above 1 it
 #   flattens it.
@@ -373,7 +390,7 @@ plotting.picture(
 # write `sample_next` for a batch.
 
 
-# %%
+# %% slide="Temperature, top-k and top-p in a dozen lines"
 def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
     """What one token is drawn from: logits (V,) -> (V,). For temperatures above 0."""
     logits = logits / temperature
@@ -389,6 +406,7 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
     return probabilities
 
 
+# %% slide="Choose a token, append it, predict again"
 @torch.no_grad()
 def generate(model, beginning=(data.BOS_ID,), **settings):
     """One sentence as a list of ids, token by token."""
@@ -426,12 +444,12 @@ questions.ask("09", "what-top-p-keeps")
 # %% [markdown]
 # Generate a sentence yourself; every bar in the view is a token that could come next.
 #
-# 1. Press *draw a sentence* a few times at $\tau = 1$, then at $\tau = 2$. What goes wrong, and where in the sentence?
+# 1. Press *draw a sentence* a few times at $\tau = 1$, then at $\tau = 2$. What goes wrong?
 # 2. Set $\tau$ back to 1 and begin again with "it is". How many tokens does the model consider at all? Which cut
 #    removes the others?
 # 3. Continue to "it is important to" and set top-k to 5. Which tokens are cut although they would be right?
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="Try it: what do temperature, top-k and top-p leave?" tags=["hide-input", "nbval-ignore-output"]
 live.writing_view(
     causal_model,
     vocabulary,
@@ -443,87 +461,90 @@ live.writing_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# - At $\tau = 2$ the sentences fall to pieces. Unlikely tokens get much larger shares, and after one wrong token the
-#   model has a beginning that it never saw in training.
+# - Unlikely tokens get much larger shares, and after one wrong token the model has a beginning that it never saw in
+#   training.
 # - After "it is" nearly all the probability belongs to three tokens. A hundred others have little each, and a long
-#   sentence gives them many chances. Both cuts remove them.
+#   sentence gives them many chances. Top-p removes them. Top-k = 5 removes all but the two likeliest of them.
 # - After "it is important to" eight verbs are right, and top-k removes three of them.
 #
 # </details>
 #
 # ### What each setting gives up
 #
-# A cut makes a model more reliable. Does it also make it poorer? A sample cannot tell, because a sentence that is
-# missing from 1000 may just be rare. But for every sentence of the language we can compute the probability that the
-# model generates it, and the table sums these in four ways. *Right* is the probability that a generated sentence
-# belongs to the language. *Never* is the share of the language's sentences that can no longer be generated, and
-# *lost* is how often the language itself produces one of these. *Different* is the effective number of right
-# sentences, the exponential of their entropy. The language itself has 3691.
+# A cut makes a model more reliable. Does it also make it poorer? For every sentence of the language we can compute the
+# probability that the model generates it, and the table sums these in four ways. *Right* is the probability that a
+# generated sentence belongs to the language. *Unreachable* is the share of the language's sentences that can no longer
+# be generated, and *lost* the probability that the language gives them. The *effective number* of right sentences is
+# the exponential of their entropy. The language itself has 3691.
 
 
 # %%
 def what_it_gives_up(**settings):
-    """Right, never, lost and different, as above, for one choice of settings."""
+    """Right, unreachable, lost and the effective number, for one choice of settings."""
     generated = sentence_probabilities(**settings)  # (N,)
-    right, never = generated.sum(), generated == 0
-    different = torch.special.entr(generated / right).sum().exp()
-    return [right, never.double().mean(), probability[never].sum(), different]
+    right, unreachable = generated.sum(), generated == 0
+    number = torch.special.entr(generated / right).sum().exp()
+    return [right, unreachable.double().mean(), probability[unreachable].sum(), number]
 
 
 # %% tags=["hide-input", "nbval-ignore-output"] seconds=2
-TEMPERATURES = [0.5, 1, 1.3, 1.6, 2]
-cuts = [{"temperature": 1, "top_p": 0.9}, {"temperature": 1.6, "top_p": 0.9}]
-cuts += [{"temperature": 1.6, "top_k": 5}]
+TEMPERATURES, SHARES, COUNTS = [0.5, 1, 1.3, 1.6, 2], [0.95, 0.9, 0.85, 0.8], [20, 10, 5]
+settings = [{"temperature": tau} for tau in TEMPERATURES]
+settings += [{"top_p": p} for p in SHARES] + [{"top_k": k} for k in COUNTS]
 outcome = []
-print("setting                           right  never   lost  different")
-for setting in [{"temperature": tau} for tau in TEMPERATURES] + cuts:
+print("setting            right  unreachable   lost  effective number")
+for setting in settings:
     outcome.append(what_it_gives_up(**setting))
     named = ", ".join(f"{name} {value}" for name, value in setting.items())
-    print(f"{named:<32}" + "{:7.3f}{:7.3f}{:7.3f}{:11.0f}".format(*outcome[-1]))
+    print(f"{named:<17}" + "{:7.3f}{:13.3f}{:7.3f}{:18.0f}".format(*outcome[-1]))
 
-# %% tags=["hide-input", "nbval-ignore-output"]
-right, never, lost, different = torch.tensor(outcome).T.tolist()
+# %% slide="Every cut gives up right sentences" tags=["hide-input", "nbval-ignore-output"]
+right, unreachable, lost, number = torch.tensor(outcome).T.tolist()
+of = {name: place for place, name in enumerate([*TEMPERATURES, *SHARES, *COUNTS])}
 assert right[:5] == sorted(right[:5], reverse=True)
 assert right[0] > 0.98 and 0.88 < right[1] < 0.95 and right[4] < 0.35 and 0.4 < right[3] < 0.65
-assert right[5] > 0.975 and 0.8 < right[6] < 0.93 and 0.88 < right[7] < 0.95
-assert max(lost[:5]) == 0 and 0.15 < lost[5] < 0.24 and lost[6] < 0.03 and 0.5 < lost[7] < 0.7
-assert 0.33 < never[5] < 0.42 and never[7] > 0.88
-assert different[7] < 0.75 * different[6] < different[5] < different[1] < 3691
+assert right[of[0.9]] > 0.975 and 0.15 < lost[of[0.9]] < 0.24 and 0.33 < unreachable[of[0.9]] < 0.42
+assert max(lost[:5]) == 0 and 0.5 < lost[of[5]] < 0.7 and unreachable[of[5]] > 0.88
+assert abs(right[of[0.85]] - right[of[5]]) < 0.006 and abs(right[of[5]] - 0.99) < 0.006
+assert lost[of[0.85]] < lost[of[5]] - 0.15
+assert right[of[0.95]] > right[of[10]] and lost[of[0.95]] < 0.75 * lost[of[10]]
 
-figure, ax = plotting.panels(1, height=4.6)
-ax.axvline(math.exp(entropy), color=plotting.MUTED, linewidth=1.2, zorder=0)
-ax.plot(different[:5], right[:5], "o-", color=plotting.SERIES[0], label="no cut")
-ax.plot(different[5:7], right[5:7], "s", color=plotting.SERIES[1], label="top-p 0.9", markersize=9)
-ax.plot(different[7:], right[7:], "D", color=plotting.SERIES[2], label="top-k 5", markersize=9)
-for x, y, tau in zip(different, right, [*TEMPERATURES, 1, 1.6, 1.6], strict=True):
-    if y > 0.975:  # at the top, where labels below would lie on the curve
-        ax.text(x - 40, y + 0.035, f"τ = {tau}", ha="center")
-    else:
-        ax.text(x + 70, y - 0.06, f"τ = {tau}")
-ax.set(
-    xlabel="effective number of different right sentences",
-    ylabel="share that is right",
-    xlim=(0, 4200),
-    ylim=(0, 1.12),
-)
-ax.legend(loc="lower left")
+figure, (left, ax) = plotting.panels(2, height=4.6)
+left.axvline(math.exp(entropy), color=plotting.MUTED, linewidth=1.2, zorder=0)
+left.plot(number[:5], right[:5], "o-", color=plotting.SERIES[0])
+for x, y, tau in zip(number, right, TEMPERATURES, strict=False):
+    left.text(x - 150, y - 0.02, f"τ = {tau}", ha="right", va="center")
+left.set(xlim=(0, 4000), ylim=(0, 1.08), title="without a cut")
+left.set(xlabel="effective number of right sentences", ylabel="share that is right")
+for name, values, style in [("top-p", SHARES, "s-"), ("top-k", COUNTS, "D--")]:
+    places = [1, *(of[value] for value in values)]  # from no cut on
+    colour = plotting.SERIES[1 if name == "top-p" else 2]
+    ax.plot([lost[k] for k in places], [right[k] for k in places], style, color=colour, label=name)
+    above = 0.006 if name == "top-p" else -0.011
+    for value in values:
+        ax.text(lost[of[value]] + 0.015, right[of[value]] + above, value, color=colour)
+ax.text(0.02, right[1] - 0.004, "no cut")
+ax.set(xlim=(-0.03, 0.7), ylim=(0.9, 1.01), title="with a cut, τ = 1")
+ax.set(xlabel="probability of what is unreachable")
+ax.legend(loc="lower right")
 plotting.picture(
     figure,
-    caption="Higher temperature costs correctness; a cut restores it, and top-k pays with variety. The line is the "
-    "language itself.",
-    alt="The share of generated sentences that is right against the effective number of different right ones. Without a "
-    "cut the points go from 0.99 right at temperature 0.5 through about 0.92 and 3100 sentences at 1 down to 0.2 at 2. "
-    "With top-p 0.9 the share is 0.98 at temperature 1 with about 2900 sentences, and 0.87 at 1.6 with about 1800. With "
-    "top-k 5 at 1.6 it is 0.92 with about 1000. A line at 3691 marks the language.",
+    caption="A low temperature and a cut both make the model more reliable. At the same reliability, top-p gives "
+    "up less than top-k. The line on the left is the language itself.",
+    alt="The share of generated sentences that is right. Left, without a cut, against the effective number of "
+    "right sentences: 0.99 and 2400 at temperature 0.5, 0.91 and 3200 at 1, then both fall, to 0.2 and 900 at 2; a "
+    "line at 3691 marks the language. Right, at temperature 1, against the probability of the sentences that "
+    "have become unreachable: top-p goes from 0.97 and 0.08 at 0.95 over 0.99 and 0.19 at 0.9 to 0.996 and 0.5 at "
+    "0.8. Top-k is below it: 0.93 and 0 at 20, 0.96 and 0.16 at 10, 0.99 and 0.6 at 5.",
 )
 
 # %% [markdown]
 # At temperature 1 about one sentence in twelve is wrong, although the loss is so close to the entropy. Most of what
-# is left of the loss is spread thinly over a hundred wrong tokens, and one of them spoils a sentence. Cuts remove
-# these tokens at a price. Top-p 0.9 at $\tau = 1$ forbids over a third of the language's sentences, and top-k 5 at
-# $\tau = 1.6$ nine in ten. In probability that is 18 to 21 % and 58 to 63 %, whatever the seed, the rate and the
-# steps. A fixed $k$ cuts right tokens wherever more than $k$ are right, whereas top-p adapts and at the same
-# temperature loses 1 to 3 %.
+# is left of the loss is spread thinly over a hundred wrong tokens (section 6), and one of them spoils a sentence. Cuts
+# remove these tokens at a price. Top-p 0.9 forbids over a third of the language's sentences, and top-k 5 nine in ten.
+# In probability that is 18 to 21 % and 58 to 63 %, whatever the seed, the rate and the steps. At equal correctness
+# top-p gives up less: with top-p 0.85 and with top-k 5, 99 of 100 sentences are right, and 35 and 59 % are lost. A fixed
+# $k$ cuts right tokens wherever more than $k$ are right, whereas top-p adapts.
 
 # %% tags=["hide-input"]
 questions.ask("09", "why-a-cut-helps")
@@ -531,17 +552,16 @@ questions.ask("09", "why-a-cut-helps")
 # %% [markdown]
 # ## 4. The encoder alone
 #
-# BERT reads a text in which some tokens are hidden, and predicts them. There is no causal mask, because all visible
-# tokens may help. Predicting the next token would make no sense, since it is in plain sight, so whatever is to be
-# predicted has to be hidden, and the loss counts only the chosen positions.
+# BERT reads a text in which some tokens are hidden, and predicts them. Without a causal mask the next token is in plain
+# sight, so whatever is to be predicted has to be hidden, and the loss counts only the chosen positions.
 #
 # Devlin et al. (2019) choose 15 % of the tokens. A chosen token becomes `[MASK]` in 80 % of the cases, a random token
 # in 10 %, and stays as it is in 10 %, because later texts contain no `[MASK]`. The model cannot tell which visible
 # tokens were chosen, so it has to be ready to predict at every position. In their appendix C.2 this hardly matters if
-# the whole model is fine-tuned later. It does if BERT's outputs are used as fixed features, with a score of 94.9
+# the whole model is fine-tuned later. With BERT's outputs as fixed features, the F1 score for named entities is 94.9,
 # against 94.0 when every chosen token is masked.
 
-# %%
+# %% slide="Hide, replace or leave: how BERT's training tokens are chosen"
 MASK_ID = len(vocabulary)  # one more token
 SPECIAL = (data.PAD_ID, data.BOS_ID, data.EOS_ID)  # never chosen
 
@@ -557,10 +577,11 @@ def mask_sentence(token_ids, random, share=0.15):
         if fate < 0.8:
             inputs[t] = MASK_ID
         elif fate < 0.9:
-            inputs[t] = random.randrange(MASK_ID + 1)
+            inputs[t] = random.randrange(MASK_ID + 1)  # any id, the same and [MASK] included
     return inputs, targets
 
 
+# %% slide="A masked sentence, and what the model is asked"
 sentence = [data.BOS_ID, *vocabulary.encode("it is easy to translate this sentence ."), data.EOS_ID]
 inputs, targets = mask_sentence(sentence, Random(2705), share=0.3)
 words = (*vocabulary.words, "[MASK]")
@@ -590,8 +611,8 @@ for asked_inputs, asked in (page, of_course):
 print("15 % chosen; of these 80 % masked and 10 % left, in the page's version and in the course's")
 
 # %% [markdown]
-# Here the seed is chosen so that "translate" is masked, "sentence" is replaced, and "it" stays and is asked for all the
-# same. For a batch the course has `mask_words`, which you will write in assignment 10.
+# Here the seed is chosen so that "translate" is masked, "sentence" is replaced, and "it" is left in place although the
+# model must predict it. For a batch the course has `mask_words`, which you will write in assignment 10.
 
 # %% seconds=24
 
@@ -630,7 +651,7 @@ def drawn_questions(first, number, seed):
     return all_ids[torch.tensor(found)[drawn]]
 
 
-# %%
+# %% slide="A causal model can fill a gap, too: it scores whole sentences"
 asked = torch.cat([drawn_questions(first, 250, seed=0) for first in ("is", "are")])  # (500, T)
 two = torch.tensor(vocabulary.encode("is are"))
 every = torch.arange(len(data.SPECIALS), len(vocabulary))  # all but <pad>, <bos>, <eos>, <unk>
@@ -639,8 +660,8 @@ every = torch.arange(len(data.SPECIALS), len(vocabulary))  # all but <pad>, <bos
 @torch.no_grad()
 def best_by_score(candidates):
     """The candidate that makes the whole sentence likeliest, for each question: (500,)."""
-    filled = asked.repeat_interleave(len(candidates), dim=0)  # a copy for each candidate
-    filled[:, 1] = candidates.repeat(len(asked))
+    filled = asked.repeat_interleave(len(candidates), dim=0)  # question 1, 1, …, question 2, 2, …
+    filled[:, 1] = candidates.repeat(len(asked))  # all candidates, then all again, …
     scores = [log_probabilities(causal_model(part), part).sum(dim=1) for part in filled.split(2000)]
     return candidates[torch.cat(scores).view(len(asked), -1).argmax(dim=1)]
 
@@ -675,28 +696,32 @@ print(
 )
 
 # %% [markdown]
-# **The causal model knows the answer too, but at a pass per candidate.** Its probabilities of whole sentences contain
-# everything about the language, the first token given the rest included. With five seeds it gets 0.988 to 1.000 right
-# in this way, and the masked model 0.986 to 1.000. What the masked model gains is a single pass that gives every
-# token a vector in which both sides are taken into account, and that is why encoders are still used to classify and
-# to search texts.
+# **The causal model knows the answer too, but it needs one pass for each candidate.** Its probabilities of whole
+# sentences contain everything about the language, including the probability of the first token given the rest. With
+# five seeds it gets 0.988 to 1.000 right in this way, and the masked model 0.986 to 1.000. What the masked model gains
+# is a single pass that gives every token a vector in which both sides are taken into account, one reason why
+# encoders are still used to classify and to search texts.
 #
-# It has, however, no obvious order in which to generate; section 9 shows a way. We have *not* shown that one half is
-# better. The decoder has become the common choice for large models, because every token of a text is a target, because
-# generating needs nothing new, and because a task can be described in the text itself (Brown et al., 2020).
+# We have *not* shown that one half is better. The decoder has become the common choice for large models, because every
+# token of a text is a target, because generating needs nothing new, and because a task can be described in the text
+# itself (Brown et al., 2020).
 
 # %% [markdown]
 # ## 5. Subwords: no word is unknown
 #
-# Our vocabulary is complete, but real texts always contain a word that training has never seen. Letters would solve
-# this, but a text has many more letters than words, and the cost of attention grows with the square of the length.
+# This section stands on its own, so you can keep it for another day. Our vocabulary is complete, but real texts always
+# contain a word that training has never seen. Letters would nearly solve this, but a text has many more letters than
+# words, and the cost of attention grows with the square of the length.
 # *Byte-pair encoding* (Sennrich et al., 2016) lies in between, so that frequent words become one token and rare ones
 # are cut into parts. GPT-2 and many models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text in
 # every script is a sequence of bytes, and there are only 256 of them, so nothing can be unknown. In four steps:
 #
+# <!-- slide: Byte-pair encoding takes four steps -->
+#
 # 1. Cut the text into pieces, roughly a word with the space before it. No token reaches across two pieces.
 # 2. Write each piece as its bytes, the ids 0 to 255.
-# 3. Count all pairs of neighbours, and give the most frequent pair the next free id, beginning with 256.
+# 3. Count all pairs of neighbours, and give the most frequent pair the next free id, beginning with 256. If two pairs
+#    tie, take the one whose bytes come first in the alphabet.
 # 4. Replace the pair by its id everywhere, and count again.
 
 
@@ -714,6 +739,7 @@ def join(ids, pair, new):
     return joined
 
 
+# %% slide="Count the pairs, join the most frequent, count again"
 def learn(text, num_merges):
     """Byte-pair encoding: {pair of ids: new id}, and the bytes of each id."""
     pieces = Counter(PIECES.findall(text))
@@ -733,10 +759,10 @@ def learn(text, num_merges):
 
 # %% [markdown]
 # To encode a text, replay the merges in the order in which they were learned. To get the text back, put the bytes of
-# the tokens one after the other. The spaces are part of the tokens, so nothing is lost between the words.
+# the tokens one after the other.
 
 
-# %%
+# %% slide="Encoding replays the merges, decoding joins the bytes"
 def encode(text, merges):
     """A text as token ids."""
     tokens = []
@@ -767,8 +793,8 @@ for word in words:
 print("eight merges of six words equal those of course_utils.language_models")
 
 # %% [markdown]
-# In assignment 10 you will learn merges too, on words that are given with their counts and as pairs of strings. Here we
-# learn 300 merges from the prose of lectures 1 to 7 and tokenise that of lecture 8, which was held out.
+# In assignment 10 you will learn merges too, on words that are given with their counts. Here we learn 300 merges from
+# the prose of lectures 1 to 7 and tokenise that of lecture 8, which was held out.
 
 
 # %% tags=["hide-input"]
@@ -797,14 +823,14 @@ LECTURES = [
     "07_layer_normalization",
 ]
 
-# %% tags=["nbval-ignore-output"] seconds=5
+# %% slide="Frequent words are one token, and no word is unknown" tags=["nbval-ignore-output"] seconds=5
 merges, token_bytes = learn(" ".join(map(prose_of, LECTURES)), num_merges=300)
 print("the first merges:", [token_bytes[new] for new in range(256, 266)])
 for text in ["They understand attention.", "unsupervised", "café"]:
     tokens = encode(text, merges)
     print(f"{decode(tokens, token_bytes)!r:<30}", *(token_bytes[token] for token in tokens))
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="The first merges shorten a text most" tags=["hide-input", "nbval-ignore-output"]
 unseen = prose_of("08_transformer")
 per_token = {}
 for number in (0, 25, 50, 100, 200, 300):
@@ -833,9 +859,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. Large models
-# learn their merges in the same way, from far more text. GPT-2 has 50 257 tokens, and Llama 3 has 128 000 (Grattafiori
-# et al., 2024). A few **special tokens** such as `<bos>` are added by hand.
+# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. Many large
+# models learn their merges in the same way, from far more text. GPT-2 has 50 257 tokens, and Llama 3 has 128 000
+# (Grattafiori et al., 2024). A few **special tokens** such as `<bos>` are added by hand.
 #
 # Apply the merges yourself, with the space before a word shown as a dot.
 #
@@ -844,7 +870,7 @@ plotting.picture(
 # 2. Compare "·the" with "the". Why are they not the same token?
 # 3. Type your own name, or a word of another language. Which letters stay alone, and why?
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% slide="Try it: apply the merges one by one" tags=["hide-input", "nbval-ignore-output"]
 as_text = [
     tuple(token_bytes[k].decode(errors="ignore").replace(" ", "·") for k in pair) for pair in merges
 ]
@@ -855,11 +881,9 @@ live.merges_view(shown, ["·understanding", "·attention", "·the", "the", "·to
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# - Only counts decide, so many parts along the way mean nothing. The numbers on the left always rise, because merges
-#   are applied in the order in which they were learned.
-# - The space belongs to the token, so the two are different sequences of bytes, and a model sees two unrelated tokens.
-# - A letter stays alone if its pairs with its neighbours are rare in seven lectures of English prose. The view shows a
-#   letter such as é as one symbol, although it is two bytes.
+# - Only counts decide, so many parts along the way mean nothing.
+# - The space belongs to the token, so a model sees two unrelated tokens.
+# - A letter stays alone if its pairs with its neighbours are rare in seven lectures of English prose.
 #
 # </details>
 
@@ -869,12 +893,15 @@ questions.ask("09", "first-merge")
 # %% [markdown]
 # ## Summary
 #
+# <!-- slide: What to remember of the two halves -->
+#
 # - GPT is a stack of encoder layers with a causal mask, and BERT one without a mask.
 # - The loss of the next token is the mean surprise in nats, and its exponential is the perplexity. No model beats the
 #   entropy of the language, and ours comes within 0.03 nats.
-# - A temperature below 1 buys correctness with variety, and above 1 both fall. Top-k and top-p remove unlikely
+# - A temperature below 1 gains correctness at the expense of variety; above 1 both fall. Top-k and top-p remove unlikely
 #   tokens, wrong ones *and* right ones.
-# - A masked model predicts from both sides in one pass. A causal model knows the same, at a pass per candidate.
+# - A masked model predicts from both sides in one pass. A causal model has the same knowledge, but needs
+#   one pass per candidate.
 # - Byte-pair encoding joins frequent pairs of bytes, so every text can be encoded, and decoding restores it exactly.
 #
 # **Now you:** [assignment a10, one half of the
@@ -970,22 +997,27 @@ print(repr(vocabulary.decode(all_ids[row, : position + 1])), f"{distance[worst]:
 assert mean(distance, by_rank) < 0.05 and mean(wrong, by_rank) < 0.015
 assert mean(wrong, by_rank) < 0.7 * mean(distance, by_rank)
 assert mean(distance, by_rank[10_000:]) < mean(distance, by_rank[100:300]) + 0.01
+# a share w on wrong tokens costs at least -ln(1 - w) nats
+assert mean(-(1 - wrong).log(), by_rank) > 0.6 * (model_loss - floor)
 print(
     "less than 0.05 of the probability would have to be moved, and only a part is on wrong tokens"
 )
 
 # %% [markdown]
-# Only a few hundredths are misplaced, and only part of it, about 0.01 of the probability, is on wrong tokens. Over
-# eight tokens this adds up to the one wrong sentence in twelve of section 3. The ten most frequent beginnings are
-# predicted best, but beyond them frequency explains little. Most of the beginnings after the first 10 000 never
-# occurred in training, and they are no worse than those of rank 100 to 300, probably because the model does not learn
-# each by itself. What it learned after "it is easy to" it can use after "it is hard to". The table tells nothing
-# about beginnings *outside* the language, where one wrong token leads.
+# Only a few hundredths are misplaced, and less than half of that, about 0.01 of the probability, is on wrong tokens. It
+# is nevertheless most of the loss, since a share $w$ on wrong tokens costs at least $-\ln(1 - w)$ nats. Over eight
+# tokens it adds up to the one wrong sentence in twelve of section 3. The ten most frequent beginnings are predicted
+# best, but beyond them frequency explains little. Most of the beginnings after the first 10 000 never occurred in
+# training, and they are no worse than those of rank 100 to 300, probably because the model does not learn each by
+# itself. What it learned after "it is easy to" it can use after "it is hard to". The table says nothing about
+# beginnings *outside* the language, which is where one wrong token takes the model.
 
 # %% [markdown]
 # ## 7. Going deeper: from a language model to an assistant
 #
 # A language model continues texts. An assistant answers, and the way from one to the other has three steps.
+#
+# <!-- slide: Three steps lead from a language model to an assistant -->
 #
 # - A **chat template** turns a conversation into one text, with special tokens that tell who speaks, such as
 #   `<|im_start|>user … <|im_end|>`.
@@ -1002,7 +1034,7 @@ print(
 # constant, which we leave at 1.
 
 
-# %%
+# %% slide="LoRA: a frozen map, plus an update of low rank"
 class LowRank(nn.Module):
     """A linear map that is frozen, plus an update of low rank that is learned."""
 
@@ -1078,7 +1110,7 @@ def obeys(model, number=50):
     return obeyed / (2 * number)
 
 
-# %% tags=["nbval-ignore-output"] seconds=3
+# %% slide="4096 parameters teach the model to follow an instruction" tags=["nbval-ignore-output"] seconds=3
 before, after = obeys(causal_model, number=25), obeys(tuned)
 print(f"right answers before {before:.2f}, after {after:.2f}")
 for mark in (QUESTION, STOP):
@@ -1094,8 +1126,8 @@ print("right answers rise from below 0.06 to above 0.6")
 # With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to
 # between 0.75 and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned, each at
 # one rate that we did not tune. Hardly any right sentence ignores the instruction. Fine-tuning also forgets. The loss
-# on plain sentences was 0.015 nats above the entropy, and ends 0.3 to 0.7 above it with the update and 0.2 to 0.6
-# with all parameters. An update can be taken off again, however, and then the old model is back.
+# on plain sentences was about 0.016 nats above the entropy, and ends 0.3 to 0.7 above it with the update and 0.2 to 0.6
+# with all parameters. The update can be removed, however, which restores the old model.
 #
 # ## 8. Going deeper: how large, how long?
 #
@@ -1125,7 +1157,8 @@ def sizes(num_layers, d_model, d_ff, T):
     return in_layers, in_all, counter.get_total_flops() / ids.numel()
 
 
-print("layers  d_model  d_ff    T  parameters  / 12 L d_model²  operations / 6 N")
+print("                          parameters:                          operations /")
+print("layers  d_model  d_ff    T  in layers  / 12 L d_model²   in all  6 (in all)")
 for layers, d_model, d_ff, T in [
     (2, 64, 128, 14),
     (2, 64, 256, 14),
@@ -1134,7 +1167,8 @@ for layers, d_model, d_ff, T in [
 ]:
     in_layers, in_all, operations = sizes(layers, d_model, d_ff, T)
     ratios = in_layers / (12 * layers * d_model**2), operations / (6 * in_all)
-    print(f"{layers:6}{d_model:9}{d_ff:6}{T:5}{in_layers:12}{ratios[0]:17.2f}{ratios[1]:18.2f}")
+    print(f"{layers:6}{d_model:9}{d_ff:6}{T:5}{in_layers:11}{ratios[0]:17.2f}", end="")
+    print(f"{in_all:9}{ratios[1]:12.2f}")
     if d_ff == 4 * d_model:
         assert 1 <= ratios[0] < 1.02 and 1 < ratios[1] < 1.15
 
@@ -1143,9 +1177,9 @@ for layers, d_model, d_ff, T in [
 # What the operations have beyond $6 N D$ are queries times keys and weights times values, which grow with the length
 # of the text and contain no parameters.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit
-# $\text{loss} = E + A / N^a + B / D^b$ and find that both should grow alike. Two of their three methods give about 20
-# tokens per parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is the
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E +
+# A / N^a + B / D^b$ and find that both should grow alike. Two of their three methods give about 20 tokens per
+# parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is the
 # entropy of text, which nobody knows; they estimate 1.69 nats a token. In our language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per
