@@ -339,7 +339,7 @@ print(
 # %% slide="One token leaves most of the arithmetic idle" tags=["nbval-ignore-output"] seconds=4
 matrix = torch.randn(4096, 4096)  # 64 MiB, more than the processor's caches hold
 square = torch.randn(1024, 1024)
-peak = 2 * 1024**3 / processor_seconds(torch.matmul, square, square)
+peak = 2 * 1024**3 / processor_seconds(torch.matmul, square, square, repetitions=30)
 bandwidth = matrix.nbytes / processor_seconds(torch.sum, matrix, repetitions=30)
 print(f"peak {peak / 1e9:.0f} GFLOP/s, bandwidth {bandwidth / 1e9:.0f} GB/s")
 
