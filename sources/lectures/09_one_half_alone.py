@@ -513,18 +513,22 @@ figure, (left, ax) = plotting.panels(2, height=4.6)
 left.axvline(math.exp(entropy), color=plotting.MUTED, linewidth=1.2, zorder=0)
 left.plot(number[:5], right[:5], "o-", color=plotting.SERIES[0])
 for x, y, tau in zip(number, right, TEMPERATURES, strict=False):
-    left.text(x - 150, y - 0.02, f"τ = {tau}", ha="right", va="center")
+    side = {"x": x + 100, "ha": "left"} if tau == 1 else {"x": x - 150, "ha": "right"}
+    left.text(y=y - 0.02, s=f"τ = {tau}", va="center", **side)
 left.set(xlim=(0, 4000), ylim=(0, 1.08), title="without a cut")
 left.set(xlabel="effective number of right sentences", ylabel="share that is right")
 for name, values, style in [("top-p", SHARES, "s-"), ("top-k", COUNTS, "D--")]:
     places = [1, *(of[value] for value in values)]  # from no cut on
     colour = plotting.SERIES[1 if name == "top-p" else 2]
     ax.plot([lost[k] for k in places], [right[k] for k in places], style, color=colour, label=name)
-    above = 0.006 if name == "top-p" else -0.011
     for value in values:
-        ax.text(lost[of[value]] + 0.015, right[of[value]] + above, value, color=colour)
+        x, y = lost[of[value]], right[of[value]]
+        if name == "top-p" or x < 0.05:
+            ax.text(x - 0.012, y + 0.003, value, color=colour, ha="right")
+        else:
+            ax.text(x + 0.012, y - 0.003, value, color=colour, va="top")
 ax.text(0.02, right[1] - 0.004, "no cut")
-ax.set(xlim=(-0.03, 0.7), ylim=(0.9, 1.01), title="with a cut, τ = 1")
+ax.set(xlim=(-0.07, 0.7), ylim=(0.9, 1.01), title="with a cut, τ = 1")
 ax.set(xlabel="probability of what is unreachable")
 ax.legend(loc="lower right")
 plotting.picture(
@@ -534,7 +538,7 @@ plotting.picture(
     alt="The share of generated sentences that is right. Left, without a cut, against the effective number of "
     "right sentences: 0.99 and 2400 at temperature 0.5, 0.91 and 3200 at 1, then both fall, to 0.2 and 900 at 2; a "
     "line at 3691 marks the language. Right, at temperature 1, against the probability of the sentences that "
-    "have become unreachable: top-p goes from 0.97 and 0.08 at 0.95 over 0.99 and 0.19 at 0.9 to 0.996 and 0.5 at "
+    "have become unreachable: top-p goes from 0.97 and 0.06 at 0.95 over 0.99 and 0.19 at 0.9 to 0.996 and 0.5 at "
     "0.8. Top-k is below it: 0.93 and 0 at 20, 0.96 and 0.16 at 10, 0.99 and 0.6 at 5.",
 )
 
@@ -543,7 +547,7 @@ plotting.picture(
 # is left of the loss is spread thinly over a hundred wrong tokens (section 6), and one of them spoils a sentence. Cuts
 # remove these tokens at a price. Top-p 0.9 forbids over a third of the language's sentences, and top-k 5 nine in ten.
 # In probability that is 18 to 21 % and 58 to 63 %, whatever the seed, the rate and the steps. At equal correctness
-# top-p gives up less: with top-p 0.85 and with top-k 5, 99 of 100 sentences are right, and 35 and 59 % are lost. A fixed
+# top-p gives up less: with top-p 0.85 and with top-k 5, 99 of 100 sentences are right, and 34 and 59 % are lost. A fixed
 # $k$ cuts right tokens wherever more than $k$ are right, whereas top-p adapts.
 
 # %% tags=["hide-input"]
