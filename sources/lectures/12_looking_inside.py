@@ -542,7 +542,7 @@ for layer in range(2):
     print()
 
 # %% [markdown]
-# In all six recorded models the following holds.
+# In all six recorded models:
 #
 # <!-- slide: Layer 1 is needed, and no single head of it is -->
 #
