@@ -266,7 +266,7 @@ def test_no_answer_is_on_the_site(site):
     titles = [
         title
         for path in website.ROOT.glob("exams/[0-9]*.md")
-        for title in re.findall(r"^## Question \d: (.+) \(", path.read_text("utf-8"), re.MULTILINE)
+        for title in re.findall(r"^## Question \d: (.+)$", path.read_text("utf-8"), re.MULTILINE)
     ]
     assert len(titles) == 24
     for path in site.rglob("*.html"):
