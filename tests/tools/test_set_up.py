@@ -173,9 +173,9 @@ def what_is_done(set_up, monkeypatch, *flags):
 
 
 def test_a_copied_or_moved_folder_gets_an_environment_of_its_own(set_up, monkeypatch, capsys):
-    made(set_up, "/home/ada/last year/.venv")
+    made(set_up, "/mnt/last year/.venv")
     assert what_is_done(set_up, monkeypatch)[0] == "making the virtual environment"
-    assert "made in another folder (/home/ada/last year/.venv)" in capsys.readouterr().out
+    assert "made in another folder (/mnt/last year/.venv)" in capsys.readouterr().out
     made(set_up, set_up.ENVIRONMENT)
     assert what_is_done(set_up, monkeypatch) == []
 
