@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def tables() -> str:
     """The tables of lectures and assignments."""
-    return _found(r"^\| lecture .*?(?=<!-- end of tables)", "tables")
+    return _found(r"^\| lecture \| .*?(?=<!-- end of tables)", "tables")
 
 
 def whom_it_is_for() -> str:
