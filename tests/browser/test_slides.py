@@ -2,11 +2,14 @@
 
 import re
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.browser.conftest import SCREENSHOTS, serious_faults
+from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults
+from tests.browser.test_jupyterlab import lab  # noqa: F401  a fixture
 from tests.build.test_build import LECTURES
 from tools import slides
 
@@ -148,6 +151,17 @@ def test_the_presenter_has_the_prose(browser, present):
     assert browser.execute_script("return Reveal.getPlugin('notes').id") == "notes"
     said = browser.execute_script("return document.querySelectorAll('aside.notes math').length")
     assert said > 0
+
+
+def test_a_mark_is_not_seen_in_jupyterlab(browser, lab):  # noqa: F811
+    address, workspace = lab
+    text = new_markdown_cell("Above.\n\n<!-- slide: The headline -->\n\n- below")
+    cells = [text, new_code_cell("x = 1", metadata={"slide": "The headline"})]
+    nbformat.write(new_notebook(cells=cells), workspace / "marks.ipynb")
+    browser.get(f"{address}/lab/tree/marks.ipynb?token={TOKEN}")
+    wait(browser, "return document.querySelector('.jp-MarkdownOutput li')?.textContent === 'below'")
+    seen = browser.find_element("css selector", ".jp-Notebook").text
+    assert "Above." in seen and "headline" not in seen
 
 
 def test_a_print_out_has_a_page_a_slide_and_one_an_answer(decks):
