@@ -533,8 +533,8 @@ ax.set(xlabel="probability of what is unreachable")
 ax.legend(loc="lower right")
 plotting.picture(
     figure,
-    caption="A low temperature and a cut both make the model more reliable. At the same reliability, top-p gives "
-    "up less than top-k. The line on the left is the language itself.",
+    caption="A low temperature and a cut make the model more reliable, and top-p gives up less for it than top-k. "
+    "The line marks the language.",
     alt="The share of generated sentences that is right. Left, without a cut, against the effective number of "
     "right sentences: 0.99 and 2400 at temperature 0.5, 0.91 and 3200 at 1, then both fall, to 0.2 and 900 at 2; a "
     "line at 3691 marks the language. Right, at temperature 1, against the probability of the sentences that "

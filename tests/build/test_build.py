@@ -407,7 +407,7 @@ def lend_checks(monkeypatch):
     def lent(assignment):
         return Assignment(assignment, parts=checks("a1_rnn_attention").parts)
 
-    for module in (build, release_of_assignments):
+    for module in (build, import_module("course_map"), release_of_assignments):
         monkeypatch.setattr(module, "checks_of", lent)
 
 

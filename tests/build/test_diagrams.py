@@ -216,6 +216,7 @@ def test_the_numbers_below_the_gru_are_those_of_its_two_framed_units():
 def test_the_sheets_show_the_tensors_of_lecture_5():
     lecture = (ROOT / "sources/lectures/05_multi_head_attention.py").read_text(encoding="utf-8")
     (cell,) = [part for part in lecture.split("# %%") if "class MultiHeadSelfAttention" in part]
+    _, _, cell = cell.partition("\n")  # the rest of its header
     there = {"nn": torch.nn, "attention": attention}
     exec(cell, there)
     sheets = importlib.import_module("make_head_sheets")

@@ -7,6 +7,7 @@ import math
 import sys
 from importlib import import_module
 from importlib.resources import files
+from itertools import islice
 
 import pytest
 import torch
@@ -177,7 +178,7 @@ def lecture_8(**names):
     """The settings of the training in lecture 8, and its functions, on some other corpus."""
     wanted = {"d_model", "STEPS", "SEED", "KEEP", "new_model", "rate", "train"}
     names |= {"copy": copy, "math": math, "torch": torch, "nn": nn, "data": data}
-    names["Transformer"] = Transformer
+    names |= {"Transformer": Transformer, "islice": islice}
     source = (ROOT / "sources" / "lectures" / "08_transformer.py").read_text(encoding="utf-8")
     for node in ast.parse(source).body:
         defined = {node.name} if isinstance(node, ast.FunctionDef) else set()

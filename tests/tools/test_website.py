@@ -10,6 +10,7 @@ import pytest
 from sphinxcontrib import katex
 
 from tools import website
+from tools.part import WHOLE
 
 SLOW = """
 import socket, sys, time
@@ -85,7 +86,7 @@ def test_where_a_slide_begins_is_no_part_of_a_page(tmp_path):
     cells = [nbformat.v4.new_markdown_cell(text), code]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
     place.parent.mkdir(parents=True)
-    website.prepare(path, place, tmp_path / "site-source/extra", "")
+    website.prepare(path, place, tmp_path / "site-source/extra", "", WHOLE)
     prepared = place.read_text(encoding="utf-8")
     assert "Above." in prepared and "- below" in prepared
     assert "headline -->" not in prepared and "slide:" not in prepared
