@@ -33,7 +33,9 @@ def test_it_needs_nothing_that_the_course_does_not_lock():
 
 
 def test_it_asks_for_every_package_that_it_imports():
-    asked = {re.match(r"[\w-]+", item)[0] for item in ENGINE["project"]["dependencies"]}
+    asked = {
+        re.match(r"(?:python-)?([\w-]+)", item)[1] for item in ENGINE["project"]["dependencies"]
+    }
     asked |= BROUGHT_BY_THOSE | {"distributed"}
     imported = {
         name.lower()
