@@ -264,9 +264,9 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
                 message = encode(questions)
             if self._ours is None:
                 limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
-                self._ours = KernelClient(self.kernels, limits, serves=self.kernel)
+                self._ours = KernelClient(self.kernels, limits)
             self._ours.let_stand_in(sources, functions)
-            return self.kernel.ask(message)
+            return self.kernel.ask(message, self._ours)
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:

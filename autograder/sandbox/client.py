@@ -22,6 +22,8 @@ from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
     REPLIES,
     Answers,
+    Asks,
+    CallOrder,
     CellOrder,
     Done,
     FileOrder,
@@ -30,6 +32,7 @@ from autograder.sandbox.messages import (
     Output,
     ProbeOrder,
     Reply,
+    ReturnOrder,
     SpawnRequest,
     StandInOrder,
 )
@@ -56,8 +59,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         files: (name, content) of the files beside the notebook, with plain relative names.
         closed: what no code in it can use, from its first cell on.
         disallowed_lists: what it will be told to close while it is asked.
-        serves: the kernel whose calls of what stands in this one carries out, see `let_stand_in`. The two
-            are connected, and nobody looks at what is sent: that kernel can call what stands in, and no more.
 
     Raises:
         ZygoteError: the zygote is no more.
@@ -71,7 +72,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         files: Iterable[tuple[str, bytes]] = (),
         closed: Disallowed | None = None,
         disallowed_lists: Sequence[Disallowed] = (),
-        serves: KernelClient | None = None,
     ) -> None:
         self.limits = limits
         self._deadline = time.monotonic() + limits.seconds
@@ -95,13 +95,9 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             os.chown(start.cwd, bubblewrap.OTHER_USER, bubblewrap.OTHER_USER)
         ours, theirs = socket.socketpair()
         self.channel: Channel[Reply] = Channel(ours, REPLIES)
-        calls, self._called = socket.socketpair()
-        if serves:
-            calls.close()
-            calls = serves._called
         try:
-            with theirs, calls:
-                self.process = zygote.fork(start, theirs, calls)
+            with theirs:
+                self.process = zygote.fork(start, theirs)
         except ZygoteError:
             self.__exit__()
             raise
@@ -145,11 +141,13 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         """
         self._send(ImportOrder(name), content)
 
-    def ask(self, message: bytes) -> bytes:
+    def ask(self, message: bytes, stand_ins: KernelClient | None = None) -> bytes:
         """What the probe answers to a message.
 
         Args:
             message: encoded `Questions`.
+            stand_ins: the kernel that has what stands in for earlier parts, if something does; what is
+                called of it is passed on and back, and looked at by nobody on the way.
 
         Raises:
             KernelDied, KernelStuck, ZygoteError: as from `run`.
@@ -161,16 +159,30 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             reply, body = self._receive(deadline)
             if isinstance(reply, Answers):
                 return body
+            if isinstance(reply, Asks) and stand_ins:
+                self._send(ReturnOrder(), stand_ins.call(body))
 
     def let_stand_in(self, sources: dict[str, str], functions: list[str]) -> None:
-        """Give it ours, by the names of the parts; it carries out what ``serves`` calls, and nothing else.
+        """Give it ours, by the names of the parts; it is then asked with `call`, and runs nothing else.
 
         Args:
             sources: Python that defines each.
             functions: names of the course's own that are handed over.
         """
-        cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
-        self._send(StandInOrder(functions, cpu, seconds), encode(sources))
+        self._send(StandInOrder(functions), encode(sources))
+
+    def call(self, message: bytes) -> bytes:
+        """What comes of a call of what stands in; nothing where that has ended this kernel."""
+        try:
+            cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
+            self._send(CallOrder(cpu, seconds), message)
+            deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
+            while True:
+                reply, body = self._receive(deadline)
+                if isinstance(reply, Answers):
+                    return body
+        except (KernelDied, KernelStuck):
+            return b""
 
     @property
     def seconds_left(self) -> float:
@@ -211,7 +223,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
     def __exit__(self, *_: object) -> None:
         """Let go of the kernel, which its zygote then kills."""
         self.channel.close()
-        self._called.close()
         if hasattr(self, "process"):
             self.process.close()
         if self._folder:

@@ -1,6 +1,6 @@
 """A kernel in a process of its own, where no process may be forked from one that is warm: on macOS.
 
-    python -P -m autograder.sandbox.fresh DESCRIPTOR,DESCRIPTOR [MODULE ...]
+    python -P -m autograder.sandbox.fresh DESCRIPTOR [MODULE ...]
 
 It imports all that a zygote of kernels has imported already, which takes some seconds, and then is the
 same kernel and answers the same channel. The `SpawnRequest` comes on its standard input.
@@ -43,24 +43,23 @@ class FreshKernels:
     def __init__(self, modules: Sequence[str] = ()) -> None:
         self.modules = tuple(modules)
 
-    def fork(self, request: SpawnRequest, *sockets: socket.socket) -> FreshKernel:
+    def fork(self, request: SpawnRequest, channel: socket.socket) -> FreshKernel:
         """Start a kernel.
 
         Args:
             request: what it is asked to become.
-            sockets: the kernel's ends, of which it gets copies.
+            channel: the kernel's end of its channel, of which it gets a copy.
         """
         places = [*map(str, bubblewrap.places_of(self.modules))]
         environment = dict(os.environ)
         path = os.pathsep.join(filter(None, [*places, environment.get("PYTHONPATH")]))
         if path:
             environment["PYTHONPATH"] = path
-        descriptors = [one.fileno() for one in sockets]
-        listed = ",".join(map(str, descriptors))
-        command = [sys.executable, "-P", "-m", "autograder.sandbox.fresh", listed]
+        descriptor = channel.fileno()
+        command = [sys.executable, "-P", "-m", "autograder.sandbox.fresh", str(descriptor)]
         kernel = FreshKernel(
             [*command, *self.modules],
-            pass_fds=descriptors,
+            pass_fds=[descriptor],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -73,13 +72,13 @@ class FreshKernels:
         return kernel
 
 
-def main(descriptors: str, *modules: str) -> None:
+def main(descriptor: int, *modules: str) -> None:
     from autograder.sandbox import kernel
 
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=SpawnRequest)
     kernel.prepare(modules)
-    kernel.become(request, [socket.socket(fileno=int(one)) for one in descriptors.split(",")])
+    kernel.become(request, [socket.socket(fileno=descriptor)])
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(int(sys.argv[1]), *sys.argv[2:])

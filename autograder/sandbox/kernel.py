@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import io
 import logging
-import select
 import socket
 import sys
 import threading
@@ -44,6 +43,7 @@ from autograder.sandbox.messages import (
     ORDERS,
     OVERFLOW,
     Answers,
+    Asks,
     CallOrder,
     CellOrder,
     Done,
@@ -52,7 +52,7 @@ from autograder.sandbox.messages import (
     Order,
     Output,
     ProbeOrder,
-    Returned,
+    ReturnOrder,
     SpawnRequest,
     StandInOrder,
 )
@@ -161,28 +161,16 @@ def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
     """In a fork: settle as is asked, and answer the channel that came with the request."""
     settle(request)
     note_start()
-    shell().serve(Channel(sockets[0], ORDERS), sockets[1])
+    shell().serve(Channel(sockets[0], ORDERS))
 
 
-def _answer_calls(
-    order: StandInOrder, sources: bytes, channel: Channel[Order], calls: Channel[CallOrder]
-) -> None:
-    """Carry out the calls of what stands in, until there is another order.
-
-    The order comes before the first call, which is sent when the order has been.
-    """
-    ours = StandIns(decode(sources, dict[str, str]), order.functions)
-    while True:
-        ready, _, _ = select.select([channel.socket, calls.socket], [], [])
-        if channel.socket in ready:
-            return
-        _, call = calls.receive()
-        try:
-            with deadline(order.cpu, order.seconds, TimeLimit):
-                returned = ours.answer(call)
-            calls.send(Returned(), returned)
-        except (TimeLimit, FrameTooLarge):
-            calls.send(Returned())
+def _called(ours: StandIns, call: bytes, cpu: float, seconds: float) -> bytes:
+    """What comes of a call; nothing where it takes too long."""
+    try:
+        with deadline(cpu, seconds, TimeLimit):
+            return ours.answer(call)
+    except TimeLimit:
+        return b""
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -218,19 +206,13 @@ class Shell:
         loop.run_until_complete(self.kernel.do_execute("pass", False, store_history=False))
         loop.close()
 
-    def serve(self, channel: Channel[Order], other: socket.socket) -> None:
-        """Run cells and answer probes as orders come, until nobody is there any more.
-
-        Args:
-            channel: on which they come.
-            other: leads to the kernel that has what stands in for earlier parts; in that one, to the one
-                in which a submission runs.
-        """
-        self.session.channel, self.other = channel, other
+    def serve(self, channel: Channel[Order]) -> None:
+        """Run cells and answer probes as orders come, until nobody is there any more."""
+        self.session.channel = channel
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
-        imports = Imports(Path.cwd())
+        imports, ours = Imports(Path.cwd()), StandIns({})
         imports.restrict()
         try:
             while True:
@@ -245,8 +227,10 @@ class Shell:
                         self._answer(order, questions)
                     case CellOrder() as order, _:
                         self._run(order, loop)
-                    case StandInOrder() as order, sources:
-                        _answer_calls(order, sources, channel, Channel(other, CallOrder))
+                    case StandInOrder(functions), sources:
+                        ours = StandIns(decode(sources, dict[str, str]), functions)
+                    case CallOrder(cpu, seconds), call:
+                        channel.send(Answers(), _called(ours, call, cpu, seconds))
         except ChannelClosed:
             return
 
@@ -261,14 +245,14 @@ class Shell:
             self.session.channel.send(Answers())
 
     def _call(self, message: bytes) -> bytes:
-        """What comes of a call of what stands in, which is in another process; nothing if that has ended."""
-        channel = Channel[Returned](self.other, Returned)
-        try:
-            with hold():  # an answer that nobody waits for any more would be taken for the next one
-                channel.send(CallOrder(), message)
-                return channel.receive()[1]
-        except ChannelClosed:
-            return b""
+        """What comes of a call of what stands in, which is in another process."""
+        channel = self.session.channel
+        with hold():  # an answer that nobody waits for any more would be taken for the next one
+            channel.send(Asks(), message)
+            while True:
+                match channel.receive():
+                    case ReturnOrder(), said:
+                        return said
 
     def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}

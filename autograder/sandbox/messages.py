@@ -78,26 +78,26 @@ class ProbeOrder(Order, frozen=True, tag="probe"):
 class StandInOrder(Order, frozen=True, tag="stand in"):
     """Let ours stand in for earlier parts, whose sources are beside it, and be handed over.
 
-    No submission runs where this is asked. Each call may take so many seconds.
+    No submission runs where this is asked.
     """
 
     functions: list[str]
-    cpu: float
-    seconds: float
-
-
-ORDERS: Any = FileOrder | ImportOrder | CellOrder | ProbeOrder | StandInOrder
-
-
-# --------------------------------------------------- between a kernel and the one that has ours
 
 
 class CallOrder(Order, frozen=True, tag="call"):
     """Carry out the call beside it of what stands in."""
 
+    cpu: float
+    seconds: float
 
-class Returned(Struct, frozen=True, tag_field="type", tag="returned"):
-    """What came of a call is beside it; nothing is, where it took too long or is too large."""
+
+class ReturnOrder(Order, frozen=True, tag="return"):
+    """What came of the call that was asked for is beside it."""
+
+
+ORDERS: Any = (
+    FileOrder | ImportOrder | CellOrder | ProbeOrder | StandInOrder | CallOrder | ReturnOrder
+)
 
 
 # ------------------------------------------------------------------------- what a kernel says
@@ -125,4 +125,8 @@ class Answers(Reply, frozen=True, tag="answers"):
     """The probe's answers are beside it; nothing is, where they have no bytes or too many."""
 
 
-REPLIES: Any = Output | Done | Answers
+class Asks(Reply, frozen=True, tag="asks"):
+    """While it answers, the probe calls what stands in for an earlier part; the call is beside it."""
+
+
+REPLIES: Any = Output | Done | Answers | Asks
