@@ -738,6 +738,7 @@ for d_k in [64, 256]:
         print(f"d_k = {d_k:3d}, {name:<10}", *[f"{run:.2f}" for run in runs])
 
 # %% tags=["hide-input"]
+# what sources/recorded/price_list.py recorded of models with five seeds each
 RECORDED = """\
 opt.  initialisation scaled   d_k  steps   rate  accuracy of five seeds
 SGD   nn.Linear      yes        4    300    0.3  0.94  0.84  0.92  0.98  0.99
@@ -774,6 +775,7 @@ for line in RECORDED.splitlines()[1:]:
     recorded[optimiser, start.strip(), scaled == "yes", int(d_k), int(steps)] = torch.tensor(
         [float(share) for share in by_seed]
     )
+assert all(len(accuracy) == 5 for accuracy in recorded.values())
 
 # %% slide="A missing scale hurts wide heads and large initialisations" tags=["hide-input"]
 key_widths = [4, 16, 64, 256, 1024]
