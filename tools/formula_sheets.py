@@ -17,7 +17,8 @@ from autograder.order import by_number
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "formulas"
-SLIDE = re.compile(r"^<!-- slide: .*? -->\n*", re.MULTILINE)  # the mark at which a slide begins
+# the mark at which a slide begins, which readers need not get
+SLIDE = re.compile(r"^<!-- slide: .*? -->\n*", re.MULTILINE)
 DISPLAYED = re.compile(r"(\$\$.+?\$\$)", re.DOTALL)
 HEADING = re.compile(r"^#{2,} (.+)$", re.MULTILINE)
 SENTENCES = re.compile(r"(?<=[.:?])(?:\*\*)?\s+(?=[A-Z$*])")

@@ -40,11 +40,11 @@ from selenium.webdriver.support.ui import WebDriverWait
 from autograder.order import by_number
 from lecture_kit import questions
 from lecture_kit.live.page import STORED_FRAME
+from tools import pdf
 from tools.website import KATEX, LETTERS, NODE, PACKAGES, PICTURE, ROOT, SITE, fetch_packages
 
 PAGE = SITE / "slides"
 REVEAL = PACKAGES / "reveal.js/dist"
-BROWSERS = "chromium", "chromium-browser", "google-chrome", "chrome"
 MARK = re.compile(r"<!-- slide: (.+?) -->")
 NUMBERED = re.compile(r"(\d+)\. (.+)")
 ASKED = re.compile(r'questions\.ask\("(\d\d)", "([\w-]+)"\)')
@@ -482,7 +482,7 @@ def page_of(name: str, notebook: NotebookNode) -> tuple[str, int]:
 def print_out(deck: Path) -> Path:
     """A PDF with a page a slide, and one more for each answer."""
     browser, driver = (
-        next(filter(None, map(shutil.which, BROWSERS)), None),
+        next(filter(None, map(shutil.which, pdf.BROWSERS)), None),
         shutil.which("chromedriver"),
     )
     if not (browser and driver):
@@ -500,9 +500,9 @@ def print_out(deck: Path) -> Path:
         printed = chromium.execute_cdp_cmd(
             "Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True}
         )
-    pdf = deck.with_suffix(".pdf")
-    pdf.write_bytes(base64.b64decode(printed["data"]))
-    return pdf
+    printed_out = deck.with_suffix(".pdf")
+    printed_out.write_bytes(base64.b64decode(printed["data"]))
+    return printed_out
 
 
 def main(arguments: list[str] | None = None) -> None:

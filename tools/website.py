@@ -56,8 +56,6 @@ PICTURE = re.compile(
     r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)"[^>]*></picture>'
 )
 PATTERN = re.compile(r"^\w+(?:/\*)+$", re.MULTILINE)
-SLIDE = re.compile(r"^<!-- slide: .*? -->$", re.MULTILINE)
-"""The mark at which a slide begins, which readers need not get."""
 BEGIN = re.compile(r'lectures/\w+\.html">Begin with lecture \d+')
 SRCDOC = re.compile(r'srcdoc="[^"]*"')
 LARGE_FRAME = 200_000
@@ -248,7 +246,7 @@ def prepare(path: Path, place: Path, extra: Path, repository: str, part: Part) -
     notebook.cells = [for_reading(cell) for cell in notebook.cells]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = within_site(path, SLIDE.sub("", cell.source), repository)
+            cell.source = within_site(path, formula_sheets.SLIDE.sub("", cell.source), repository)
         for output in cell.get("outputs", []):
             take_picture_out(output, place, extra)
             take_frame_out(output, place, extra)
