@@ -35,7 +35,7 @@ IN_TEXT = {
 IN_CODE = {
     r"\bplotting\.picture\(": 2 / 3,
     r"\bquestions\.ask\(": 1.5,
-    r"\blive\.(?:attention|positions|normalisation|translation)_view\(": 7,
+    r"\blive\.\w+_view\(": 7,
 }
 # The most that a core may ask of a reader.
 CORE_LIMIT = 60
