@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a10_language_models
-#     deeper: 20
-#     minutes: 57
+#     deeper: 31
+#     minutes: 50
 #     summary: GPT and BERT, a decoder and an encoder alone, judged by exact probabilities.
 #   jupytext:
 #     text_representation:
@@ -19,31 +19,26 @@
 # # Lecture 9: One half alone
 #
 # The transformer of [lecture 8](08_transformer.ipynb) reads one sequence with its encoder and generates another with
-# its decoder. Soon each half became a model of its own. The decoder alone became GPT, which continues a text, and the
-# encoder alone became BERT, which fills in missing tokens. In this lecture you will build both from parts that you
-# already have, and judge them in a way that is impossible on real text, because we know the exact probability of every
-# sentence in their language.
+# its decoder. Soon each half became a model of its own. The decoder became GPT, which continues a text, and the encoder
+# became BERT, which fills in missing tokens. In this lecture you will build both from parts that you already have, and
+# judge them in a way that is impossible on real text, because we know the exact probability of every sentence in their
+# language.
 #
 # <!-- slide: Each half of the transformer became a model of its own -->
 #
 # **By the end of this lecture you will be able to**
 #
 # - turn an encoder layer into a language model, and explain what the causal mask changes;
-# - compute the loss of the next token, the probability of a sentence and a perplexity, and derive the loss that no
-#   model can beat;
+# - compute the loss of the next token, and derive the loss that no model can beat;
 # - generate text with temperature, top-k and top-p, and measure what each gives up;
-# - implement the masking that BERT learns from, and compare what a masked and a causal model can answer at what cost;
-# - implement byte-pair encoding on bytes, and turn tokens back into text.
+# - implement the masking that BERT learns from, and compare what a masked and a causal model can answer at what cost.
 #
-# **Time** about 57 minutes with views and questions, and 20 for going deeper.
+# **Time** about 50 minutes with views and questions, and 31 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [7](07_layer_normalization.ipynb) and
 # [8](08_transformer.ipynb).
 
 # %%
 import math
-import re
-from collections import Counter
-from itertools import pairwise
 from random import Random
 
 import torch
@@ -62,10 +57,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # %% [markdown]
 # ## 1. Two halves
 #
-# In the transformer, the encoder turns the source sentence into a memory, and the decoder attends to that memory
-# through cross-attention. What remains of the decoder if there is nothing to translate? Without a memory there is no
-# cross-attention, so a layer consists of masked self-attention and a feed-forward network, which makes it the encoder
-# layer of lecture 7 with a causal mask.
+# What remains of the decoder if there is nothing to translate? Without a memory there is no cross-attention, so a layer
+# consists of masked self-attention and a feed-forward network. That is the encoder layer of lecture 7 with a causal
+# mask.
 #
 # <!-- slide: GPT keeps the decoder, and BERT the encoder -->
 #
@@ -81,10 +75,12 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 #
 # The two halves have the same layers and differ only in the mask and in the task. GPT (Radford et al., 2018) predicts
 # the next token, and BERT (Devlin et al., 2019) predicts tokens that have been hidden. Two details are new in this
-# course. Positions are *learned*, in a second embedding table with a row for each position. The output map is the
-# embedding itself (BERT first applies one more layer), so a token is likely if its vector has a large dot product with
-# the output of the last layer. This is called **weight tying** (Press & Wolf, 2017). Both tables start at the same
-# size, so the factor $\sqrt{d_\text{model}}$ of lecture 8 is not needed.
+# course.
+#
+# - Positions are *learned*, in a second embedding table with a row for each position. Both tables start at the same
+#   size, so lecture 8's factor $\sqrt{d_\text{model}}$ is not needed.
+# - The output map is the embedding itself (BERT applies one more layer first), so a token is likely if its vector has a
+#   large dot product with the output of the last layer. This is called **weight tying** (Press & Wolf, 2017).
 
 
 # %% slide="One class for both halves: only the mask differs"
@@ -131,12 +127,10 @@ print("the class equals both models of course_utils.language_models")
 # %% [markdown]
 # ## 2. The loss of the next token
 #
-# How good could a language model be at best? On real text nobody can say, because nobody knows the true probability
-# of the next token. On the sentences of our grammar we know it, because we wrote the random process that generates them.
-# Instead of drawing, we go through every possible outcome and multiply the probabilities. Two kinds of sentences are
-# few enough to enumerate: moods such as "are you tired ?" and judgements such as "it is easy to translate this
-# sentence .". Our tokens are whole words and punctuation until section 5. Every sentence begins with `<bos>`, ends
-# with `<eos>` and is padded.
+# How good could a language model be at best? On real text nobody can say, because nobody knows the true probability of
+# the next token. For our grammar we do know it, because we wrote the random process that generates its sentences. We
+# take two kinds, moods such as "are you tired ?" and judgements such as "it is easy to translate this sentence .", go
+# through every possible outcome and multiply the probabilities. Tokens are whole words and punctuation.
 
 # %% slide="In this language we know the probability of every sentence"
 known = known_language.known_language()  # two moods for every three judgements
@@ -157,15 +151,14 @@ print("70 678 sentences, whose probabilities sum to one")
 
 # %% [markdown]
 # A causal model predicts each token from those before it, so it also gives a probability to a whole sentence $u_1,
-# \dots, u_T$, whose last token is `<eos>`:
+# \dots, u_T$, which follows $u_0$, `<bos>`, and ends with `<eos>`:
 #
 # <!-- slide: A causal model gives a probability to a whole sentence -->
 #
 # $$p(u_1, \dots, u_T) = \prod_{t=1}^{T} p(u_t \mid u_0, \dots, u_{t-1})$$
 #
-# Here $u_0$ is `<bos>`. The logarithm turns the product into a sum, and one pass through the model computes all its
-# terms at once. The logits at position $t$ are compared with token $t + 1$, so the last position has nothing to
-# predict, and padding does not count.
+# The logarithm turns the product into a sum, and one pass through the model computes all its terms. The logits at
+# position $t$ are compared with token $t + 1$, so the last position has nothing to predict. Padding does not count.
 
 
 # %% slide="The loss is the mean surprise of the next token"
@@ -224,7 +217,7 @@ print("the entropy is 1.0208 nats a token, a perplexity of 2.775")
 # ### Rivals that need no training
 #
 # Before neural networks, language models counted. An **n-gram model** predicts a token from the $n - 1$ tokens before
-# it and ignores everything earlier. Here we can compute the *best possible* one from the probabilities of all sentences.
+# it and ignores everything earlier. From the probabilities of all sentences we can compute the *best possible* one.
 
 
 # %% tags=["hide-input"]
@@ -267,16 +260,13 @@ print(
 
 # %% [markdown]
 # What the 5-gram model still loses comes from a single decision, whether a sentence ends with "?" or with ".". That
-# depends on the *first* token, which may be out of its sight. Attention reaches back to the first token, as far as
-# there are positions.
-
-# %% [markdown]
+# depends on the *first* token, which may be out of its sight. Attention reaches back to it.
+#
 # ### Training
 #
-# We train the model on sentences drawn from the language, 128 at each of 600 steps. The learning rate climbs for 50
-# steps and then falls to almost zero.
+# We train the model on sentences drawn from the language, 128 at each of 600 steps.
 
-# %%
+# %% tags=["hide-input"]
 SEED = 0
 BATCH, WARM_UP, PEAK = 128, 50, 0.004
 SIZES = (64, 4, 2, 128, 0.0, LONGEST)  # d_model, heads, layers, d_ff, dropout, positions
@@ -309,9 +299,9 @@ causal_model = train(causal_model, causal_loss, steps=600)
 # %% [markdown]
 # We need no test set, because we can ask the model for the probability of all 70 678 sentences and weight each by how
 # often it occurs. Many sentences begin alike: "are you tired ?" and "are you glad ?" share the **beginnings** `<bos>`,
-# `<bos> are` and `<bos> are you`. There are 156 799 in all, and we compute the logits once for each.
+# `<bos> are` and `<bos> are you`. There are 156 799 in all, and the logits are computed once for each.
 
-# %% seconds=5
+# %% tags=["hide-input"] seconds=5
 next_logits = known_language.logits_of_beginnings(causal_model)  # (beginnings, V)
 which = known_language.beginnings()  # (N, T - 1): the number of the beginning before each token
 
@@ -357,34 +347,32 @@ plotting.picture(
 
 # %% [markdown]
 # The model comes within 0.03 nats of the entropy and beats the best 5-gram model, because it can attend to the first
-# token. Here and in the five runs of `sources/recorded/language_models.py` the gap is 0.014 to 0.017 nats. Our learning
-# rate was not tuned: with three times the rate the gap shrinks to 0.008–0.010 nats, with three times the steps to 0.004.
-# Training sentences are mostly repeats, so this is hardly a test of generalisation.
+# token. In six runs the gap is 0.014 to 0.017 nats; with three times the steps it shrinks to 0.004. Training sentences
+# are mostly repeats, so this is hardly a test of generalisation.
 
 # %% [markdown]
 # ## 3. Generating text
 #
-# A language model generates text by choosing a token, appending it and predicting again. At scale it goes
-# far. Given two sentences about unicorns found in the Andes, GPT-2 went on, in the best of ten tries:
+# A language model generates text by choosing a token, appending it and predicting again. At scale it goes far. Given
+# two sentences about unicorns found in the Andes, GPT-2 went on, in the best of ten tries:
 #
 # <!-- slide: GPT-2 is fluent, and wrong: one horn, then four -->
 #
 # > The scientist named the population, after their distinctive horn, Ovid's Unicorn. These four-horned, silver-white
 # > unicorns were previously unknown to science. (Radford et al., 2019)
 #
-# One horn, then four: fluent, and wrong. How often our small model goes wrong can be measured. Which token should it
-# choose? **Greedy decoding** takes the likeliest each time, so it always generates the same sentence. **Sampling**
-# draws from the probabilities, and then every sentence comes as often as the model thinks it should, including sentences
-# spoilt by one unlikely token. Three settings change what is drawn.
+# The text is fluent, and wrong. How often our small model goes wrong can be measured. **Greedy decoding** takes the
+# likeliest token each time, so it always generates the same sentence. **Sampling** draws from the probabilities, and
+# every sentence comes as often as the model thinks it should, including sentences spoilt by one unlikely token. Three
+# settings change what is drawn.
 #
 # <!-- slide: Three settings change what is drawn -->
 #
 # - The **temperature** $\tau$ divides all logits, as in lecture 3. Below 1 it sharpens the distribution, and above 1 it
 #   flattens it.
 # - **Top-k** (Fan et al., 2018) keeps only the $k$ likeliest tokens.
-# - **Top-p** (Holtzman et al., 2020) keeps the smallest set of likeliest tokens whose probabilities reach $p$. The
-#   token with which the sum reaches $p$ belongs to the set, so at least one stays. Where the model is confident few
-#   tokens stay, and where it is not many do.
+# - **Top-p** (Holtzman et al., 2020) keeps the smallest set of likeliest tokens whose probabilities reach $p$, few
+#   where the model is confident and many where it is not. The token with which the sum reaches $p$ belongs to the set.
 #
 # They are applied in this order, and what is left is renormalised. Here is one position; in assignment 10 you will
 # write `sample_next` for a batch.
@@ -463,8 +451,8 @@ live.writing_view(
 #
 # - Unlikely tokens get much larger shares, and after one wrong token the model has a beginning that it never saw in
 #   training.
-# - After "it is" nearly all the probability belongs to three tokens. A hundred others have little each, and a long
-#   sentence gives them many chances. Top-p removes them. Top-k = 5 removes all but the two likeliest of them.
+# - After "it is" nearly all the probability belongs to three tokens, and a hundred others have little each. Top-p
+#   removes them; top-k = 5 removes all but the two likeliest of them.
 # - After "it is important to" eight verbs are right, and top-k removes three of them.
 #
 # </details>
@@ -472,10 +460,12 @@ live.writing_view(
 # ### What each setting gives up
 #
 # A cut makes a model more reliable. Does it also make it poorer? For every sentence of the language we can compute the
-# probability that the model generates it, and the table sums these in four ways. *Right* is the probability that a
-# generated sentence belongs to the language. *Unreachable* is the share of the language's sentences that can no longer
-# be generated, and *lost* the probability that the language gives them. The *effective number* of right sentences is
-# the exponential of their entropy. The language itself has 3691.
+# probability that the model generates it, and the table sums these in four ways.
+#
+# - *Right* is the probability that a generated sentence belongs to the language.
+# - *Unreachable* is the share of the language's sentences that can no longer be generated.
+# - *Lost* is the probability that the language gives to these.
+# - The *effective number* of right sentences is the exponential of their entropy, 3691 for the language itself.
 
 
 # %%
@@ -543,12 +533,13 @@ plotting.picture(
 )
 
 # %% [markdown]
-# At temperature 1 about one sentence in twelve is wrong, although the loss is so close to the entropy. Most of what
-# is left of the loss is spread thinly over a hundred wrong tokens (section 6), and one of them spoils a sentence. Cuts
-# remove these tokens at a price. Top-p 0.9 forbids over a third of the language's sentences, and top-k 5 nine in ten.
-# In probability that is 18 to 21 % and 58 to 63 %, whatever the seed, the rate and the steps. At equal correctness
-# top-p gives up less: with top-p 0.85 and with top-k 5, 99 of 100 sentences are right, and 34 and 59 % are lost. A fixed
-# $k$ cuts right tokens wherever more than $k$ are right, whereas top-p adapts.
+# At temperature 1 about one sentence in twelve is wrong, although the loss is so close to the entropy. Most of what is
+# left of the loss is spread thinly over a hundred wrong tokens (section 6), and one of them spoils a sentence.
+#
+# Cuts remove these tokens at a price, and **at equal correctness top-p gives up less**. With top-p 0.85 and with top-k
+# 5, 99 of 100 sentences are right, but top-k loses far more of the language. A fixed $k$ cuts right tokens wherever
+# more than $k$ are right, whereas top-p adapts. Other seeds, rates and numbers of steps hardly change the price: top-p
+# 0.9 loses 18 to 21 %, and top-k 5 loses 58 to 63 %.
 
 # %% tags=["hide-input"]
 questions.ask("09", "why-a-cut-helps")
@@ -561,9 +552,7 @@ questions.ask("09", "why-a-cut-helps")
 #
 # Devlin et al. (2019) choose 15 % of the tokens. A chosen token becomes `[MASK]` in 80 % of the cases, a random token
 # in 10 %, and stays as it is in 10 %, because later texts contain no `[MASK]`. The model cannot tell which visible
-# tokens were chosen, so it has to be ready to predict at every position. In their appendix C.2 this hardly matters if
-# the whole model is fine-tuned later. With BERT's outputs as fixed features, the F1 score for named entities is 94.9,
-# against 94.0 when every chosen token is masked.
+# tokens were chosen, so it has to be ready to predict at every position.
 
 # %% slide="Hide, replace or leave: how BERT's training tokens are chosen"
 MASK_ID = len(vocabulary)  # one more token
@@ -638,10 +627,12 @@ questions.ask("09", "ten-percent-stay")
 # ### What the later tokens decide
 #
 # Take a question such as "are you tired ?" and hide its first token. It is "is" or "are", and the tokens *after* it
-# decide which. We draw 500 questions, half of them with each word. The masked model attends to both sides, so one
-# pass answers. How can a causal model answer? At the first position it has seen only `<bos>`, so its answer is the
-# same 500 times and right exactly half the time. But it can also score *whole sentences*: put each candidate in, add
-# up the log probabilities, and take the candidate with the largest sum.
+# decide which. We draw 500 questions, half of them with each word. The masked model attends to both sides, so one pass
+# answers.
+#
+# How can a causal model answer? At the first position it has seen only `<bos>`, so it gives the same answer 500 times
+# and is right exactly half the time. But it can score *whole sentences*: put each candidate in, add up the log
+# probabilities, and take the candidate with the largest sum.
 
 
 # %% tags=["hide-input"]
@@ -702,23 +693,82 @@ print(
 # %% [markdown]
 # **The causal model knows the answer too, but it needs one pass for each candidate.** Its probabilities of whole
 # sentences contain everything about the language, including the probability of the first token given the rest. With
-# five seeds it gets 0.988 to 1.000 right in this way, and the masked model 0.986 to 1.000. What the masked model gains
-# is a single pass that gives every token a vector in which both sides are taken into account, one reason why
-# encoders are still used to classify and to search texts.
+# five seeds both models get more than 98 % right. What the masked model gains is a single pass that gives every token a
+# vector in which both sides are taken into account, one reason why encoders are still used to classify and to search
+# texts.
 #
 # We have *not* shown that one half is better. The decoder has become the common choice for large models, because every
 # token of a text is a target, because generating needs nothing new, and because a task can be described in the text
 # itself (Brown et al., 2020).
 
 # %% [markdown]
-# ## 5. Subwords: no word is unknown
+# ## Summary
 #
-# This section stands on its own, so you can keep it for another day. Our vocabulary is complete, but real texts always
-# contain a word that training has never seen. Letters would nearly solve this, but a text has many more letters than
-# words, and the cost of attention grows with the square of the length.
-# *Byte-pair encoding* (Sennrich et al., 2016) lies in between, so that frequent words become one token and rare ones
-# are cut into parts. GPT-2 and many models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text in
-# every script is a sequence of bytes, and there are only 256 of them, so nothing can be unknown. In four steps:
+# <!-- slide: What to remember of the two halves -->
+#
+# - GPT is a stack of encoder layers with a causal mask, and BERT one without a mask.
+# - The loss of the next token is the mean surprise in nats, and its exponential is the perplexity. No model beats the
+#   entropy of the language, and ours comes within 0.03 nats.
+# - A temperature below 1 gains correctness at the expense of variety; above 1 both fall. Top-k and top-p remove
+#   unlikely tokens, wrong ones *and* right ones.
+# - A masked model predicts from both sides in one pass. A causal model has the same knowledge, but needs one pass per
+#   candidate.
+#
+# **Now you:** [assignment a10, one half of the
+# transformer](../exercises/a10_language_models/a10_language_models.ipynb), whose last part, merges, is the subject of
+# section 5. The next lecture makes such a model [fast](10_fast_attention.ipynb). Sections 5 to 9 go deeper.
+
+# %% [markdown]
+# ## Check yourself
+#
+# The questions in sections 2, 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
+# **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second parts of words.
+# Which is better?
+#
+# <details><summary>Answer</summary>
+#
+# These numbers cannot tell. A perplexity is per token, and the second model has more tokens in the same text. Multiply
+# the losses by the numbers of tokens and compare the sums, or give both in bits per byte.
+#
+# </details>
+#
+# **2.** Why does a causal model need no padding mask if padding is at the end of a row?
+#
+# <details><summary>Answer</summary>
+#
+# The causal mask already hides everything that comes later, and the padding comes after all tokens. The loss leaves out
+# what the model predicts at the padding itself.
+#
+# </details>
+#
+# **3.** A model's loss on new sentences is below the entropy of the language. What do you conclude?
+#
+# <details><summary>Answer</summary>
+#
+# Something is wrong with the measurement, because on average no model beats the true probabilities. The targets may
+# leak into the input, padding may count as tokens, or the sample may be small and lucky.
+#
+# </details>
+#
+# **4.** With top-k = 1, does the temperature matter?
+#
+# <details><summary>Answer</summary>
+#
+# No. One token is left, the likeliest, and dividing by a positive temperature does not change which one that is. It is
+# greedy decoding at any temperature.
+#
+# </details>
+
+# %% [markdown]
+# ## 5. Going deeper: subwords
+#
+# Our vocabulary is complete, but real texts always contain a word that training has never seen. Letters would nearly
+# solve this, but a text has many more letters than words, and the cost of attention grows with the square of the
+# length. *Byte-pair encoding* (Sennrich et al., 2016) lies in between, so that frequent words become one token and rare
+# ones are cut into parts. GPT-2 and many models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text
+# is a sequence of bytes, and there are only 256 of them, so nothing can be unknown. In four steps:
 #
 # <!-- slide: Byte-pair encoding takes four steps -->
 #
@@ -730,6 +780,10 @@ print(
 
 
 # %%
+import re
+from collections import Counter
+from itertools import pairwise
+
 PIECES = re.compile(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|\s+|_")  # letters, digits, punctuation, space
 
 
@@ -863,14 +917,13 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. Many large
-# models learn their merges in the same way, from far more text. GPT-2 has 50 257 tokens, and Llama 3 has 128 000
-# (Grattafiori et al., 2024). A few **special tokens** such as `<bos>` are added by hand.
+# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. GPT-2 has 50
+# 257 such tokens, and Llama 3 has 128 000 (Grattafiori et al., 2024). A few **special tokens** such as `<bos>` are
+# added by hand.
 #
 # Apply the merges yourself, with the space before a word shown as a dot.
 #
-# 1. Press *letters*, and guess before each *next merge* which two neighbours will be joined. Do the parts along the way
-#    always mean something?
+# 1. Press *letters*, and guess before each *next merge* which two neighbours will be joined.
 # 2. Compare "·the" with "the". Why are they not the same token?
 # 3. Type your own name, or a word of another language. Which letters stay alone, and why?
 
@@ -893,67 +946,6 @@ live.merges_view(shown, ["·understanding", "·attention", "·the", "the", "·to
 
 # %% tags=["hide-input"]
 questions.ask("09", "first-merge")
-
-# %% [markdown]
-# ## Summary
-#
-# <!-- slide: What to remember of the two halves -->
-#
-# - GPT is a stack of encoder layers with a causal mask, and BERT one without a mask.
-# - The loss of the next token is the mean surprise in nats, and its exponential is the perplexity. No model beats the
-#   entropy of the language, and ours comes within 0.03 nats.
-# - A temperature below 1 gains correctness at the expense of variety; above 1 both fall. Top-k and top-p remove unlikely
-#   tokens, wrong ones *and* right ones.
-# - A masked model predicts from both sides in one pass. A causal model has the same knowledge, but needs
-#   one pass per candidate.
-# - Byte-pair encoding joins frequent pairs of bytes, so every text can be encoded, and decoding restores it exactly.
-#
-# **Now you:** [assignment a10, one half of the
-# transformer](../exercises/a10_language_models/a10_language_models.ipynb). The next lecture makes such a model
-# [fast](10_fast_attention.ipynb). Sections 6 to 9 go deeper, and you can skip them.
-
-# %% [markdown]
-# ## Check yourself
-#
-# The questions in sections 2, 3, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in
-# your own words before you look.
-#
-# **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second subwords.
-# Which is better?
-#
-# <details><summary>Answer</summary>
-#
-# These numbers cannot tell. A perplexity is per token, and the second model has more tokens in the same text. Multiply
-# the losses by the numbers of tokens and compare the sums, or give both in bits per byte.
-#
-# </details>
-#
-# **2.** Why does a causal model need no padding mask if padding is at the end of a row?
-#
-# <details><summary>Answer</summary>
-#
-# The causal mask already hides everything that comes later, and the padding comes after all tokens. The loss leaves out
-# what the model predicts at the padding itself.
-#
-# </details>
-#
-# **3.** A model's loss on new sentences is below the entropy of the language. What do you conclude?
-#
-# <details><summary>Answer</summary>
-#
-# Something is wrong with the measurement, because on average no model beats the true probabilities. The targets may
-# leak into the input, padding may count as tokens, or the sample may be small and lucky.
-#
-# </details>
-#
-# **4.** With top-k = 1, does the temperature matter?
-#
-# <details><summary>Answer</summary>
-#
-# No. One token is left, the likeliest, and dividing by a positive temperature does not change which one that is. It is
-# greedy decoding at any temperature.
-#
-# </details>
 
 # %% [markdown]
 # ## 6. Going deeper: where is the model wrong?
@@ -982,7 +974,7 @@ def mean(values, chosen):
     return ((occurs * values)[chosen].sum() / occurs[chosen].sum()).item()
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 by_rank = occurs.argsort(descending=True)
 print("rank of beginning  share  seen in training  distance  on wrong tokens")
 for start, end in [(0, 10), (10, 100), (100, 300), (300, 1000), (1000, 10_000), (10_000, None)]:
@@ -1010,11 +1002,12 @@ print(
 # %% [markdown]
 # Only a few hundredths are misplaced, and less than half of that, about 0.01 of the probability, is on wrong tokens. It
 # is nevertheless most of the loss, since a share $w$ on wrong tokens costs at least $-\ln(1 - w)$ nats. Over eight
-# tokens it adds up to the one wrong sentence in twelve of section 3. The ten most frequent beginnings are predicted
-# best, but beyond them frequency explains little. Most of the beginnings after the first 10 000 never occurred in
-# training, and they are no worse than those of rank 100 to 300, probably because the model does not learn each by
-# itself. What it learned after "it is easy to" it can use after "it is hard to". The table says nothing about
-# beginnings *outside* the language, which is where one wrong token takes the model.
+# tokens it adds up to the one wrong sentence in twelve of section 3.
+#
+# The ten most frequent beginnings are predicted best, but beyond them frequency explains little. Most of the beginnings
+# after the first 10 000 never occurred in training, and they are no worse than those of rank 100 to 300. Probably the
+# model does not learn each by itself, since what it learned after "it is easy to" it can use after "it is hard to". The
+# table says nothing about beginnings *outside* the language, which is where one wrong token takes the model.
 
 # %% [markdown]
 # ## 7. Going deeper: from a language model to an assistant
@@ -1027,15 +1020,12 @@ print(
 #   `<|im_start|>user … <|im_end|>`.
 # - **Supervised fine-tuning** continues the training on such texts, with the loss of section 2 at the *answer* alone.
 #   The prompt is read and not predicted (Touvron et al., 2023).
-# - **Preference optimisation** compares pairs of answers, of which people prefer one. Reinforcement learning from
-#   human feedback trains a reward model on the pairs first. Direct preference optimisation (Rafailov et al., 2023)
-#   does without it and raises the log probability of the preferred answer over that of the other, relative to the
-#   model before.
+# - **Preference optimisation** learns from pairs of answers, of which people prefer one, with a reward model
+#   (reinforcement learning from human feedback) or without one (direct preference optimisation; Rafailov et al., 2023).
 #
 # Fine-tuning all parameters needs a copy of the model for each task. **LoRA** (Hu et al., 2022) freezes them and
 # learns an update $BA$ of low rank next to chosen linear maps. $B$ begins at zero, so training starts from the model
-# as it is, and afterwards the update can be added to the weight matrix. The paper also scales the update by a
-# constant, which we leave at 1.
+# as it is, and afterwards the update can be added to the weight matrix.
 
 
 # %% slide="LoRA: a frozen map, plus an update of low rank"
@@ -1102,7 +1092,7 @@ for step in range(STEPS):
     optimizer.step()
 
 
-# %%
+# %% tags=["hide-input"]
 def obeys(model, number=50):
     """How many of as many answers for each mark are right sentences that end with it."""
     obeyed = 0
@@ -1144,7 +1134,7 @@ print("right answers rise from below 0.06 to above 0.6")
 # $3.1 \cdot 10^{23}$ operations.
 
 
-# %%
+# %% tags=["hide-input"]
 from torch.utils.flop_counter import FlopCounterMode
 
 
@@ -1178,13 +1168,13 @@ for layers, d_model, d_ff, T in [
 
 # %% [markdown]
 # The first row is our model, whose feed-forward network is half as wide as usual, so the factor is 8 instead of 12.
-# What the operations have beyond $6 N D$ are queries times keys and weights times values, which grow with the length
-# of the text and contain no parameters.
+# What the operations have beyond $6 N D$ are queries times keys and weights times values, which grow with the length of
+# the text and contain no parameters.
 #
 # Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E +
 # A / N^a + B / D^b$ and find that both should grow alike. Two of their three methods give about 20 tokens per
 # parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is the
-# entropy of text, which nobody knows; they estimate 1.69 nats a token. In our language we computed it.
+# entropy of text, which they can only estimate, at 1.69 nats a token. In our language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per
 # parameter take?
@@ -1200,15 +1190,14 @@ for layers, d_model, d_ff, T in [
 #
 # Can a model that fills in masks also generate? Wang and Cho (2019) sampled text from BERT by filling in one position
 # after the other, and Ghazvininejad et al. (2019) translated by filling in all positions at once, masking the least
-# certain ones again and repeating. *Masked diffusion* turns this into a language model of its own. The share of masked
-# tokens is not 15 % but drawn anew for each text, anything from 0 to 1. Then the model has learned to predict from any
-# set of visible tokens, and it generates by starting from masks alone and revealing a few tokens a step.
+# certain ones again and repeating. *Masked diffusion* turns this into a language model. The share of masked tokens is
+# drawn anew for each text, anything from 0 to 1, so the model learns to predict from any set of visible tokens. It
+# generates by starting from masks alone and revealing a few tokens a step.
 #
 # With the loss divided by the share, training bounds the probability of the data (Sahoo et al., 2024). LLaDA (Nie et
-# al., 2025) is such a model with 8 billion parameters, a transformer without a causal mask: BERT's training
-# objective, now used to generate. Each step costs a pass over the whole text, but a step may reveal several tokens.
-# The price is that the cache of the next lecture does not apply directly, because every new token changes what all
-# others attend to.
+# al., 2025) is such a model with 8 billion parameters. Each step costs a pass over the whole text, but may reveal
+# several tokens. The price is that the cache of the next lecture does not apply directly, because every new token
+# changes what all others attend to.
 
 # %% [markdown]
 # ## Further reading
