@@ -1,6 +1,6 @@
 // The view of a key/value cache: a row for each query, a column for each key, and what a step computes.
 
-// After `count` words have been read or written; `cached` is false where every step computes all rows anew.
+// After `count` tokens have been read or generated; `cached` is false where every step computes all rows anew.
 const state = { count: data.prompt, cached: true };
 const LONGEST = data.words.length;
 
@@ -33,8 +33,8 @@ function step(by) {
 }
 
 function build() {
-  page.next = button('next word', () => step(1));
-  page.back = button('one word back', () => step(-1));
+  page.next = button('next token', () => step(1));
+  page.back = button('one token back', () => step(-1));
   page.again = button('only the prompt', () => step(-LONGEST));
   page.cache = button('with a cache', () => {
     state.cached = !state.cached;
@@ -50,14 +50,14 @@ function build() {
   const label = make('caption', {}, 'rows: queries, columns: keys and values');
   const table = make('table', { className: 'grid' }, label, make('thead', {}, top), lines);
   const scroll = make('div', { className: 'scroll', tabIndex: 0, role: 'region' }, table);
-  scroll.ariaLabel = 'which query looks at which key';
+  scroll.ariaLabel = 'which query attends to which key';
   page.told = make('p', { className: 'told', role: 'status' });
   page.sums = make('p', { className: 'sums' });
   const legend = make('p', { className: 'legend' });
   for (const [kind, text] of [
     ['now', 'computed in this step'],
     ['again', 'computed once more'],
-    ['before', 'known from before, and not needed again'],
+    ['before', 'computed before, and not needed again'],
   ]) {
     legend.append(make('span', {}, make('i', { className: kind }), text));
   }
@@ -76,7 +76,7 @@ function tell() {
   const { count, cached } = state;
   const newest = quoted(data.words[count - 1]);
   if (count === data.prompt) {
-    page.told.textContent = `Prefill. The ${count === 1 ? 'word' : `${count} words`} of the prompt ${count === 1 ? 'is' : 'are'} read in one pass, and ${count === 1 ? 'its key and value go' : 'their keys and values go'} into the cache.`;
+    page.told.textContent = `Prefill. The ${count === 1 ? 'token' : `${count} tokens`} of the prompt ${count === 1 ? 'is' : 'are'} read in one pass, and ${count === 1 ? 'its key and value go' : 'their keys and values go'} into the cache.`;
   } else if (cached) {
     page.told.textContent = `${newest} computes one query, one key and one value. Its query reads the ${count - 1} keys and values in the cache and its own. The mask is the last row of the whole one.`;
   } else {

@@ -1,4 +1,4 @@
-"""The view of a key/value cache: what is computed and what is read, word by word."""
+"""The view of a key/value cache: what is computed and what is read, token by token."""
 
 from collections.abc import Sequence
 
@@ -12,20 +12,20 @@ def cache_view(
     words: Sequence[str],
     prompt: int = 3,
     *,
-    caption: str = "A cache of keys and values that grows word by word",
+    caption: str = "A cache of keys and values that grows token by token",
 ) -> View:
-    """A view in which a causal model reads a prompt and then writes, with a cache or without one.
+    """A view in which a causal model reads a prompt and then generates, with a cache or without one.
 
     Args:
-        words: 2 to 12 words, in the order in which they are read and written.
-        prompt: how many of them are read at once before the first word is written.
+        words: 2 to 12 tokens, in the order in which they are read and generated.
+        prompt: how many of them are read at once before the first one is generated.
         caption: what the view shows, in a sentence; also the frame's name for screen readers.
 
     Returns:
         View: HTML below 50 kB.
 
     Raises:
-        ValueError: too few or too many words, a prompt that leaves none to write, or no caption.
+        ValueError: too few or too many words, a prompt that leaves none to generate, or no caption.
 
     Source: Pope et al. (2022), section 2; lecture 10.
     """
@@ -38,7 +38,7 @@ def cache_view(
     if prompt not in range(1, len(shown)):
         raise ValueError(
             f"prompt: expected a whole number from 1 to {len(shown) - 1}; found {prompt!r:.40}. At least "
-            "one word is written."
+            "one word is generated."
         )
     rows = []
     for count in range(prompt, len(shown) + 1):

@@ -1,6 +1,6 @@
 // The view of a softmax in one pass: one query, its keys block by block, and what is carried along.
 
-// `done` blocks have been looked at; `scores` are the reader's own.
+// `done` blocks have been read; `scores` are the reader's own.
 const state = { done: 0 };
 
 // ------------------------------------------------------------------------------- the computation
@@ -125,7 +125,7 @@ function tell() {
   const { m, sum, output, factor } = carried(state.done);
   if (!state.done) {
     page.told.textContent =
-      'Nothing has been looked at, so m is −∞, and the sum and the output are 0.';
+      'No block has been read yet, so m is −∞, and the sum and the output are 0.';
     return;
   }
   const moved =

@@ -1,4 +1,4 @@
-// The view of writing: a causal language model that runs here, its next word, and what cuts leave of it.
+// The view of writing: a causal language model that runs here, its next token, and what cuts leave of it.
 /* global attendFrom, BOS, emptyAttention, emptyFeed, EOS, feedFrom, NOTHING_CHANGED, plus, product, softmax, unpacked */
 
 // `ids` are the words so far, without <bos>; `k` and `p` are null where they cut nothing.
@@ -118,12 +118,12 @@ function build() {
   page.sliders = Object.keys(SLIDERS).map(slider);
   page.sentence = make('p', { className: 'sentence' });
   page.sentence.ariaLive = 'polite';
-  page.bars = make('div', { className: 'bars', role: 'group', ariaLabel: 'next words' });
+  page.bars = make('div', { className: 'bars', role: 'group', ariaLabel: 'next tokens' });
   page.told = make('p', { className: 'told', role: 'status' });
-  page.draw = button('draw a word', drawWord);
+  page.draw = button('draw a token', drawWord);
   page.likeliest = button('take the likeliest', () => write(page.ranked[0].id));
   page.whole = button('draw a sentence', drawSentence);
-  page.back = button('one word back', () => {
+  page.back = button('one token back', () => {
     state.ids.pop();
     update();
   });
@@ -136,7 +136,7 @@ function build() {
   const hint = make(
     'p',
     { className: 'hint' },
-    'Press a word to write it. A bar is what a word is drawn with, its outline what the model says at τ = 1.',
+    'Press a token to append it. A bar is the probability with which a token is drawn, and its outline what the model predicts at τ = 1.',
   );
   page.view.replaceChildren(
     page.sentence,
@@ -164,7 +164,7 @@ function bar({ id, before, after, cut }, widest) {
   const place = make('span', { className: 'place', ariaHidden: true }, outline, inside);
   const said = make('span', { className: 'said' }, cut ? CUTS[cut] : percent(after));
   const line = button('', () => write(id), { className: cut ? 'bar cut' : 'bar' });
-  const aloud = `, the model says ${percent(before)}, ${cut ? '' : 'drawn with '}`;
+  const aloud = `, the model predicts ${percent(before)}, ${cut ? '' : 'drawn with '}`;
   line.append(name, place, make('span', { className: 'unseen' }, aloud), said);
   line.disabled = isFull();
   return line;
@@ -178,7 +178,7 @@ function paintSentence() {
 
 function tell() {
   if (isFinished()) {
-    page.told.textContent = 'The sentence has ended. Draw another one, or take a word back.';
+    page.told.textContent = 'The sentence has ended. Draw another one, or take a token back.';
     return;
   }
   const left = page.ranked.filter(({ cut }) => !cut);
@@ -186,8 +186,8 @@ function tell() {
   const all = left.length === page.ranked.length;
   const [count, share] = [left.length, percent(mass)];
   page.told.textContent = all
-    ? `All ${count} words can be drawn.`
-    : `${count === 1 ? 'One word stays' : `${count} words stay`} of ${page.ranked.length}. The model gives ${count === 1 ? 'it' : 'them'} ${share} at τ = 1; what stays is made to sum to one again.`;
+    ? `All ${count} tokens can be drawn.`
+    : `${count === 1 ? 'One token stays' : `${count} tokens stay`} of ${page.ranked.length}. The model gives ${count === 1 ? 'it' : 'them'} ${share} at τ = 1; what stays is made to sum to one again.`;
 }
 
 function update() {

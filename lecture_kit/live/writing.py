@@ -1,4 +1,4 @@
-"""The view of writing: the next word's distribution of a trained model, cut and drawn from by hand."""
+"""The view of writing: the next token's distribution of a trained model, cut and drawn from by hand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,12 +22,12 @@ def writing_view(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    caption: str = "The next word, and what temperature, top-k and top-p leave of it",
+    caption: str = "The next token, and what temperature, top-k and top-p leave of it",
 ) -> View:
-    """A view in which the reader writes with a causal language model, word by word.
+    """A view in which the reader generates with a causal language model, token by token.
 
     The model itself runs in the page, with its matrices in 8 bits. The reader sees how probable each
-    next word is, changes temperature, top-k and top-p, and draws a word, takes the likeliest or chooses.
+    next token is, changes temperature, top-k and top-p, and draws one, takes the likeliest or chooses.
 
     Args:
         model: a trained model.
@@ -86,7 +86,7 @@ def _table(
     kept: torch.Tensor,
     caption: str,
 ) -> str:
-    """The likeliest words: what the model says, and what is left after the cuts."""
+    """The likeliest tokens: what the model predicts, and what is left after the cuts."""
     rows = [
         (
             vocabulary.words[word],
@@ -95,4 +95,4 @@ def _table(
         for word in chances.topk(min(SHOWN, len(chances))).indices.tolist()
     ]
     begun = f"after “{' '.join(beginning)}”" if beginning else "at the beginning of a sentence"
-    return plain_table(f"{caption}, {begun}", ["the model says", "drawn with"], rows)
+    return plain_table(f"{caption}, {begun}", ["the model predicts", "drawn with"], rows)

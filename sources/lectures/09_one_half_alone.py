@@ -347,8 +347,8 @@ plotting.picture(
 
 # %% [markdown]
 # The model comes within 0.03 nats of the entropy and beats the best 5-gram model, because it can attend to the first
-# token. In six runs the gap is 0.014 to 0.017 nats; with three times the steps it shrinks to 0.004. Training sentences
-# are mostly repeats, so this is hardly a test of generalisation.
+# token. In six runs at this untuned learning rate the gap is 0.014 to 0.017 nats; with three times the steps it shrinks
+# to 0.004. Training sentences are mostly repeats, so this is hardly a test of generalisation.
 
 # %% [markdown]
 # ## 3. Generating text
@@ -361,8 +361,8 @@ plotting.picture(
 # > The scientist named the population, after their distinctive horn, Ovid's Unicorn. These four-horned, silver-white
 # > unicorns were previously unknown to science. (Radford et al., 2019)
 #
-# The text is fluent, and wrong. How often our small model goes wrong can be measured. **Greedy decoding** takes the
-# likeliest token each time, so it always generates the same sentence. **Sampling** draws from the probabilities, and
+# One horn, then four: fluent, and wrong. How often our small model goes wrong can be measured. **Greedy decoding** takes
+# the likeliest token each time, so it always generates the same sentence. **Sampling** draws from the probabilities, and
 # every sentence comes as often as the model thinks it should, including sentences spoilt by one unlikely token. Three
 # settings change what is drawn.
 #
@@ -724,8 +724,8 @@ print(
 # The questions in sections 2, 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your
 # own words before you look.
 #
-# **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second parts of words.
-# Which is better?
+# **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second parts of
+# words. Which is better?
 #
 # <details><summary>Answer</summary>
 #

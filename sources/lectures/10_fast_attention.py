@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a11_fast_attention
-#     deeper: 12
-#     minutes: 58
+#     deeper: 23
+#     minutes: 50
 #     summary: A cache of keys and values, why decoding is slow, fewer KV heads, a softmax in tiles, and sliding windows.
 #   jupytext:
 #     text_representation:
@@ -20,22 +20,19 @@
 #
 # A language model that generates 500 tokens the simple way recomputes every position at every step, each 250 times on
 # average. In this lecture you will store what does not change, find out why generation is slow even then, and derive
-# from the answer what current models do about it. Some of it leaves the result as it is, the cache and the tiled
-# softmax; fewer KV heads and a sliding window make a different model.
+# from the answer what current models do about it. A cache and a tiled softmax leave the result as it is; fewer KV heads
+# and a sliding window make a different model.
 #
 # <!-- slide: You will make generation faster, and know why it was slow -->
 #
 # **By the end of this lecture you will be able to**
 #
-# - implement a key/value cache and generate text with it;
+# - implement a key/value cache, generate text with it, and compute its size;
 # - decide from operations and bytes whether a step is limited by arithmetic or by memory;
-# - compute the size of a cache;
 # - share keys and values between query heads, and state what this saves and what it may cost;
-# - compute attention tile by tile, with a running maximum, sum and output;
-# - call PyTorch's own attention with a cache without falling into its trap;
-# - build the mask of a sliding window, and predict how far several layers reach.
+# - compute attention tile by tile, and bound how far it reaches with a sliding window.
 #
-# **Time** about 58 minutes with views and questions, and 12 for going deeper.
+# **Time** about 50 minutes with views and questions, and 23 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb) and
 # [9](09_one_half_alone.ipynb).
 
@@ -45,8 +42,6 @@ import time
 
 import torch
 import torch.nn.functional as F
-from torch.nn.attention.bias import causal_lower_right
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils import fast_attention
@@ -62,13 +57,12 @@ torch.set_num_threads(1)  # so that the processor's seconds are those of the com
 # ## 1. What generation repeats
 #
 # To predict token 101, a causal model needs the last row of its output, which depends on all 100 tokens so far. The
-# simple way is to run all 100 through the model again. Because of the causal mask, however, nothing has changed for the
-# first 99: in every layer their queries, keys and values are the same as before.
+# simple way runs all 100 through the model again. Because of the causal mask, however, nothing has changed for the
+# first 99; in every layer their queries, keys and values are the same as before.
 #
-# What does the new token need from them? Its query is compared with their *keys*, and their *values* are averaged. If we
-# keep the keys and values of all tokens, the **key/value cache** or **KV cache**, a step has to compute only the new
-# token's row. We write $P$ for the number of tokens in the cache, $T$
-# for the number of new ones, and $S = P + T$.
+# The new token's query is compared with their *keys*, and their *values* are averaged. If we keep both for all tokens,
+# in a **key/value cache** or **KV cache**, a step has to compute only the new token's row. We write $P$ for the number
+# of tokens in the cache, $T$ for the number of new ones, and $S = P + T$.
 
 
 # %% slide="Later tokens need the keys and values of earlier ones, so we keep them"
@@ -103,9 +97,9 @@ def attend_with_cache(query, key, value, cache):
 
 
 # %% [markdown]
-# New token $i$, counted from 0, is at position $P + i$, so it may attend to all
-# cached tokens and to the new tokens 0 to $i$. In the square mask of the whole sequence, these are the **last** $T$
-# rows, and a single new token needs no mask.
+# New token $i$, counted from 0, is at position $P + i$, so it may attend to all cached tokens and to the new tokens 0
+# to $i$. In the square mask of the whole sequence, these are the **last** $T$ rows. The code builds only these, since
+# the whole square would cost $S^2$ cells at every step.
 
 # %% tags=["hide-input"]
 P, T = 4, 3
@@ -162,8 +156,8 @@ def generate(model, token_ids, count, keep):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a cached attention without buffers, which returns a new, longer cache. Our model
-# has four layers of width 128 and random parameters.
+# Our model has four layers of width 128 and random parameters. In assignment 11 you will implement a cached attention
+# without buffers.
 
 # %% slide="Token by token, the logits are those of one pass, up to rounding"
 LAYERS, HEADS, WIDTH, LONGEST = 4, 4, 128, 512
@@ -207,9 +201,9 @@ except ValueError:
     pass
 
 # %% [markdown]
-# Token by token, the logits are those of one pass, up to rounding. In this view three words are the prompt.
+# The logits are the same, up to rounding. In this view three words are the prompt.
 #
-# 1. Press *next word* until the sentence is complete. How many rows were computed?
+# 1. Press *next token* until the sentence is complete. How many rows were computed?
 # 2. Go back to the prompt, switch the cache off, and generate the sentence again. How many rows are computed now, and
 #    how many of them for a second time?
 
@@ -221,8 +215,8 @@ live.cache_view(eight_words, prompt=3)
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them had been computed
-# before. The view also runs the last word; `generate` would not, and compute 7 rows or 25.
+# With the cache 8 rows are computed, one for each token. Without it there are 33, and 25 of them had been computed
+# before.
 #
 # </details>
 
@@ -251,9 +245,9 @@ def operations(compute, *inputs):
 # %% [markdown]
 # ### What it saves
 #
-# PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products.
+# We count the operations of all matrix products, and take the time.
 
-# %% slide="A hundred times fewer operations, but not a hundred times faster" tags=["nbval-ignore-output"] seconds=12
+# %% slide="A hundred times fewer operations, but not a hundred times faster" tags=["hide-input", "nbval-ignore-output"] seconds=12
 saved = {}  # tokens -> ratio of operations, ratio of seconds
 print("          GFLOP              seconds           without / with")
 print("tokens    without   with     without   with    GFLOP  seconds")
@@ -282,48 +276,15 @@ for T, S in ((1, 400), (400, 400)):
 assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 
 # %% [markdown]
-# For a text of $S$ tokens the cache reduces the operations of attention from order $S^3$ to order $S^2$, and those of
-# everything else from $S^2$ to $S$. At 300 tokens that is a factor of more than 100, but the clock shows a much smaller
-# one. In a model this small, most of a step goes into Python's overhead for each operation. Section 2 explains what
-# limits a large one.
-#
-# ### What a counter cannot see
-#
-# The counter knows matrix products only. Suppose we had cut the mask out of the square one, as the picture suggests.
-# For each token in every layer, that builds $S \times S$ cells to keep one row.
-
-
-# %% slide="The counter does not see the square mask, and the clock does" tags=["nbval-ignore-output"] seconds=3
-def with_square_mask(query, keys, values):
-    S = keys.shape[-2]
-    return scaled_dot_product_attention(query, keys, values, causal_mask(S)[S - 1 :])
-
-
-costs = {}
-for S in (512, 2048, 8192):
-    inputs = [torch.randn(1, 4, length, 32) for length in (1, S, S)]
-    for attend in (with_square_mask, scaled_dot_product_attention):
-        costs[S, attend] = operations(attend, *inputs), 1000 * processor_seconds(attend, *inputs)
-        print(f"{S:5d} tokens, {attend.__name__:28}", end="")
-        print("{:8d} operations {:7.2f} ms".format(*costs[S, attend]))
-
-# %% tags=["hide-input"]
-for S in (512, 2048, 8192):
-    square, none = costs[S, with_square_mask], costs[S, scaled_dot_product_attention]
-    assert square[0] == none[0]
-assert square[1] > 5 * none[1]
-print(
-    "with 8192 tokens the square mask takes more than five times as long, with as many operations"
-)
-
-# %% [markdown]
-# Output and count are the same, yet at 8192 tokens the mask takes far longer than attention itself, and the cost of a
-# text is back at order $S^3$.
+# **At 300 tokens the cache saves more than 99 % of the operations, but far less of the time.** For a text of $S$ tokens
+# it reduces the operations of attention from order $S^3$ to order $S^2$, and those of everything else from $S^2$ to
+# $S$. The clock shows a smaller factor, because in a model this small most of a step goes into Python's overhead for
+# each operation.
 #
 # ## 2. Why decoding is slow
 #
-# Before a processor can multiply two numbers, it has to fetch them from memory. A computation is therefore limited by
-# the operations that the machine can do in a second and by the bytes that it can move in a second, its **memory
+# Before a processor can multiply two numbers, it has to fetch them from memory. A computation is therefore limited
+# either by the operations that the machine can do in a second or by the bytes that it can move, its **memory
 # bandwidth**. Which limit applies depends on the **arithmetic intensity**, the operations per byte moved:
 #
 # <!-- slide: A step waits for arithmetic or for memory, whichever is slower -->
@@ -331,12 +292,11 @@ print(
 # $$\text{operations per second} \le \min(\text{peak},\ \text{bandwidth} \times \text{intensity})$$
 #
 # Drawn over the intensity, this is a slope that ends in a ceiling, the **roofline** (Williams et al., 2009). A linear
-# map with $n \times n$ parameters, applied to $b$ tokens at once, takes $2 b n^2$ operations and moves at least the
-# $n^2$ parameters, four bytes each in `float32`, so its intensity is at most $b / 2$, and comes close to that as long
-# as $b$ is much smaller than $n$. In decoding $b = 1$, and every parameter is fetched to be used once. We measure both limits, and
-# what such a map reaches.
+# map with $n \times n$ parameters, applied to $b$ tokens at once, takes $2 b n^2$ operations. It moves at least the
+# $n^2$ parameters, four bytes each in `float32`, so its intensity is about $b / 2$ as long as $b$ is much smaller than
+# $n$. In decoding $b = 1$, and every parameter is fetched to be used once. We measure both limits.
 
-# %% slide="One token leaves most of the arithmetic idle" tags=["nbval-ignore-output"] seconds=4
+# %% slide="One token leaves most of the arithmetic idle" tags=["hide-input", "nbval-ignore-output"] seconds=4
 matrix = torch.randn(4096, 4096)  # 64 MiB, more than the processor's caches hold
 square = torch.randn(1024, 1024)
 peak = 2 * 1024**3 / processor_seconds(torch.matmul, square, square, repetitions=30)
@@ -389,14 +349,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# On the core of an AMD EPYC processor that made this page, one token gets about a tenth of the measured peak; 256
-# tokens get nearly all of it. Four tokens should cost as much as one but take longer, because PyTorch's product for few rows
-# stays far below the roof here.
-#
-# On a GPU the two limits are further apart. The data sheet of NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte
-# numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one
-# operation per byte. The 6.7 billion parameters of Llama 2 7B take 13.5 GB, so reading them takes 4 ms and
-# multiplying them 0.014 ms. One sequence gets about 250 tokens per second at most, however fast the arithmetic.
+# On this core, one token gets about a tenth of the peak. On a GPU the two limits are further apart. NVIDIA's
+# H100 (SXM) has 989 TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a
+# linear map in decoding does one. The parameters of Llama 2 7B take 13.5 GB. Reading them takes 4 ms and multiplying
+# them 0.014 ms, so one sequence gets about 250 tokens per second at most, however fast the arithmetic.
 #
 # ### The cache has to be read as well
 #
@@ -407,27 +363,14 @@ plotting.picture(
 #
 # $$2 \cdot \text{layers} \cdot \text{KV heads} \cdot d_k \cdot \text{bytes per number}$$
 #
-# bytes per token. Here are four published models with numbers of two bytes.
-
-# %% slide="Grouped KV heads divide the cache by four to sixteen"
-PUBLISHED = {  # layers, query heads, KV heads, d_k
-    "Llama 2 7B (2023)": (32, 32, 32, 128),
-    "Llama 2 70B (2023)": (80, 64, 8, 128),
-    "Mistral 7B (2023)": (32, 32, 8, 128),
-    "Llama 3.1 405B (2024)": (126, 128, 8, 128),
-}
+# bytes per token.
 
 
+# %% tags=["hide-input"]
 def cache_bytes(layers, kv_heads, d_k, size=2):
     """Bytes of cache per token."""
     return 2 * layers * kv_heads * d_k * size
 
-
-print("                           a token   4096 tokens   with a KV head per query head")
-for name, (layers, heads, kv_heads, d_k) in PUBLISHED.items():
-    one, full = cache_bytes(layers, kv_heads, d_k), cache_bytes(layers, heads, d_k)
-    print(f"{name:<22}{one / 2**10:8.0f} KiB {4096 * one / 2**30:9.2f} GiB", end="")
-    print(f" {4096 * full / 2**30:11.2f} GiB")
 
 # %% tags=["hide-input"]
 # the formula gives the bytes of our own cache; the numbers of this section and the next
@@ -470,9 +413,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. On the GPU
-# above, which has 80 GB of memory, the bandwidth limit gives these speeds, if each step reads all 13.5 GB of parameters
-# and all caches once. The rows with 8 KV heads also count 13.5 GB, as if the parameters saved were spent elsewhere.
+# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. If each step
+# reads all parameters and all caches once, the bandwidth of the H100 allows these speeds. The rows with 8 KV heads
+# count the same parameters, as a thought experiment.
 
 # %% tags=["hide-input"]
 print("                  GB to read: parameters   caches   ms per step   tokens per second")
@@ -492,8 +435,8 @@ assert limits[32, 8] > 3 * limits[32, 1] and 82.1e9 < 13.5e9 + 32 * 4096 * cache
 # %% [markdown]
 # **Attention has an intensity of its own.** From a key and its value, $4 d_k$ bytes, each query head that uses them
 # makes $4 d_k$ operations. With $H$ query heads and $G$ KV heads, a step therefore does $H / G$ operations per byte of
-# the cache: 1 in Llama 2 7B and 8 in Llama 2 70B, far below 295. More sequences change nothing here, since each brings
-# a cache of its own.
+# the cache, 1 in Llama 2 7B and 8 in Llama 2 70B. More sequences change nothing here, since each brings a cache of its
+# own.
 #
 # Most speed-ups save bytes per token. The first three act on decoding, the last on training and prefill.
 #
@@ -503,18 +446,6 @@ assert limits[32, 8] > 3 * limits[32, 1] and 82.1e9 < 13.5e9 + 32 * 4096 * cache
 # - **Fewer KV heads** make the caches smaller (section 3), and a **sliding window** bounds them (section 5).
 # - **Quantised weights** store a parameter in one byte or half a byte instead of two. A cache can be quantised too.
 # - **FlashAttention** never moves the attention weights to and from memory (section 4).
-#
-# Three numbers describe a server: the **time to the first token**, for the prefill, the **latency** of a step, and the
-# **throughput**, the tokens per second of all sequences. Batching trades the first two for the third.
-
-# %% slide="A batch of sequences trades latency for throughput" tags=["nbval-ignore-output"] seconds=1
-for sequences in (1, 4, 16):
-    caches = empty_caches(model, sequences)
-    prompts = text[:, :256].repeat(sequences, 1)  # (B, T)
-    prefill = processor_seconds(further_logits, model, prompts, caches, repetitions=1)
-    step = processor_seconds(further_logits, model, prompts[:, :1], caches)
-    print(f"{sequences:2d} sequences: first token after {1000 * prefill:3.0f} ms, ", end="")
-    print(f"a step {1000 * step:.1f} ms, {sequences / step:4.0f} tokens per second")
 
 # %% tags=["hide-input"]
 questions.ask("10", "how-much-cache")
@@ -522,11 +453,9 @@ questions.ask("10", "how-much-cache")
 # %% [markdown]
 # ## 3. Fewer KV heads
 #
-# In **multi-query attention** all query heads share
-# one KV head, which Shazeer (2019) proposed because reading the cache limits decoding. The heads still differ, because
-# their queries do. In **grouped-query attention** (Ainslie et al., 2023) each group of neighbouring query heads shares
-# one. With $H$ query heads and $G$ KV heads, query head $h$, counted from 0, uses KV head $\lfloor h / (H / G)
-# \rfloor$.
+# In **multi-query attention** all query heads share one KV head (Shazeer, 2019). The heads still differ, because their
+# queries do. In **grouped-query attention** (Ainslie et al., 2023) each group of neighbouring query heads shares one.
+# With $H$ query heads and $G$ KV heads, query head $h$, counted from 0, uses KV head $\lfloor h / (H / G) \rfloor$.
 
 # %% tags=["hide-input"]
 figure, axes = plotting.panels(3, height=2.9)
@@ -567,12 +496,12 @@ def grouped_by_loop(queries, keys, values):
 
 
 # %% [markdown]
-# Without the loop, every KV head is repeated for the query heads of its group. `repeat_interleave` puts the copies next
-# to each other, as required, whereas `repeat` tiles the whole set again and again, so neighbouring query heads get
-# different KV heads. The shapes are right and, for weights trained the usual way, the result is wrong. In assignment
-# 11 you will implement the whole layer, with its maps.
+# Without the loop, every KV head is copied for the query heads of its group. `keys.repeat_interleave(H // G, dim=1)`
+# puts the copies next to each other. `repeat` tiles the whole set again and again, so neighbouring query heads get
+# different KV heads. The shapes are right, and the result is wrong. In assignment 11 you will implement the whole
+# layer.
 
-# %% slide="`repeat` has the right shapes and the wrong heads"
+# %% slide="`repeat` has the right shapes and the wrong heads" tags=["hide-input"]
 generator = torch.Generator().manual_seed(3)
 queries = torch.randn(2, 6, 5, 4, generator=generator)  # (B, H, T, d_k)
 keys, values = torch.randn(2, 2, 2, 7, 4, generator=generator)  # two of (B, G, S, d_k)
@@ -604,8 +533,8 @@ questions.ask("10", "which-key-head")
 # %% [markdown]
 # ### What it costs
 #
-# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, whose entropy is known, with two
-# layers and eight query heads of width 8. The results are recorded by `sources/recorded/grouped_queries.py`.
+# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, with two layers and eight query
+# heads of width 8 (recorded by `sources/recorded/grouped_queries.py`).
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -632,20 +561,20 @@ few, many = gaps[0.004, 2], gaps[0.004, 8]
 assert abs(few.mean() - many.mean()) < many.max() - many.min()
 
 # %% [markdown]
-# At the rate of lecture 9, one KV head instead of eight makes the loss higher with each of five seeds, by 0.0026 nats
-# on average. At twice the rate both are better, and with four seeds the gap is about 0.001. Neither rate has been
-# tuned, so some of the gap may only mean that the model trains more slowly. With two KV heads, the difference is
-# smaller than the spread between seeds. Fewer heads also mean fewer parameters, which may explain the gap as well.
+# **One KV head instead of eight makes the loss higher with every seed, by 0.0026 nats on average at lecture 9's
+# learning rate.** At twice that rate the gap is about 0.001, and neither rate has been tuned, so some of it may only
+# mean slower training, or fewer parameters. With two KV heads, the difference is smaller than the spread between seeds.
 #
-# For a T5-XXL, Ainslie et al. (2023, table 1) report average scores of 47.2 with all KV heads, 47.1 with eight and 46.6
-# with one. The last two are converted from the first, in the decoder only, and trained for 5 % more steps.
+# In a T5-XXL, the average score falls from 47.2 to 47.1 with eight KV heads and to 46.6 with one, after a conversion
+# and 5 % more training (Ainslie et al., 2023, table 1).
 #
 # ## 4. A softmax in one pass
 #
-# With 4096 tokens, 32 heads and two-byte numbers, the attention weights take 1 GiB per layer. Can we do without
-# storing them? A softmax seems to need all scores of a row, because it subtracts the largest and divides by the sum
-# of all exponentials. But Milakov and Gimelshein (2018) carry a running maximum $m$ and sum $\ell$ along while the
-# scores come in, and Rabe and Staats (2021) and FlashAttention (Dao et al., 2022) carry the output $o$ along as well.
+# With 4096 tokens, 32 heads and two-byte numbers, the attention weights take 1 GiB per layer. Can we do without storing
+# them? A softmax seems to need all scores of a row, because it subtracts the largest and divides by the sum of all
+# exponentials. But a running maximum $m$ and sum $\ell$ can be carried along while the scores come in (Milakov &
+# Gimelshein, 2018), and so can the output $o$ (Rabe & Staats, 2021; Dao et al., 2022).
+#
 # For one query, before any key, $m = -\infty$, $\ell = 0$ and $o = 0$. A block of keys with scores $\omega_j$ and
 # values $v_j$ changes them to
 #
@@ -678,31 +607,6 @@ all_three = torch.tensor(scores).softmax(dim=0) @ torch.tensor([8.0, 4.0, 2.0])
 assert abs(all_three.item() - 3.5) < 1e-5
 assert 32 * 4096**2 * 2 == 2**30 == 8 * (4 * 4096 * 32 * 128 * 2)
 
-# %% [markdown]
-# Step through eight keys in blocks of two.
-#
-# 1. Predict from the scores in which blocks a rescaling is needed, and by how much. Then press *next block*.
-# 2. Change one score so that no rescaling is needed after the first block. Which one, and what happens to the result?
-
-# %% tags=["hide-input"]
-some_scores = [0.5, 2.0, -1.0, 3.0, 1.0, 2.5, 0.0, -2.0]
-some_values = [8.0, 4.0, 2.0, 1.0, 6.0, 3.0, 5.0, 7.0]
-largest_so_far = [max(some_scores[:end]) for end in (2, 4, 6, 8)]
-assert largest_so_far == [2, 3, 3, 3]
-
-live.tiles_view(
-    some_scores, some_values, caption="The softmax of one query, carried from block to block"
-)
-
-# %% [markdown]
-# <details><summary>What you should see</summary>
-#
-# - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx
-#   0.37$.
-# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result is still exact.
-#
-# </details>
-
 # %% tags=["hide-input"]
 questions.ask("10", "when-to-rescale")
 
@@ -721,8 +625,8 @@ questions.ask("10", "when-to-rescale")
 #
 # *One tile at a time. Queries 2 and 4 find a larger score in it, so what they have added up so far is scaled down.*
 #
-# FlashAttention cuts the queries into blocks as well. With a causal mask, the tiles above the diagonal are hidden as a
-# whole and can be skipped, and only those on the diagonal need a mask.
+# **FlashAttention** (Dao et al., 2022) cuts the queries into blocks as well. With a causal mask, the tiles above the
+# diagonal are hidden as a whole and can be skipped, and only those on the diagonal need a mask.
 
 
 # %% slide="FlashAttention, as an algorithm, is two loops over tiles"
@@ -748,11 +652,14 @@ def tiled_attention(query, key, value, size):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a version for any mask. To compare the memory, we record the largest number of
-# values in new tensors at any time.
+# In assignment 11 you will implement a version for any mask, where a block may be hidden as a whole and $m'$ is still
+# $-\infty$ after it. To compare the memory, we record the largest number of values in new tensors at any time.
 
 
 # %% tags=["hide-input"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
 class NumbersHeld(TorchDispatchMode):
     """Notes how many numbers the new tensors hold together, at most; views are free.
 
@@ -783,7 +690,7 @@ def at_most_held(compute, *inputs):
     return watch.most
 
 
-# %% slide="In tiles, memory grows with the length and not with its square"
+# %% slide="In tiles, memory grows with the length and not with its square" tags=["hide-input"]
 def in_tiles(query, key, value):
     return tiled_attention(query, key, value, size=64)
 
@@ -795,7 +702,8 @@ def all_at_once(query, key, value):
 held = {}
 print("tokens   all at once    in tiles   largest difference")
 for T in (128, 512, 2048):
-    inputs = torch.randn(3, 2, T, 32).unbind()  # (H, T, d_k) each
+    generator = torch.Generator().manual_seed(T)
+    inputs = torch.randn(3, 2, T, 32, generator=generator).unbind()  # (H, T, d_k) each
     held[T] = at_most_held(all_at_once, *inputs), at_most_held(in_tiles, *inputs)
     difference = (all_at_once(*inputs) - in_tiles(*inputs)).abs().max()
     print(f"{T:6d} {held[T][0]:13,d} {held[T][1]:11,d} {difference:14.0e}")
@@ -811,48 +719,12 @@ for size in (1, 7, 64, 5000):
 assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512][1] < 4
 
 # %% [markdown]
-# With four times the tokens, plain attention holds sixteen times as many numbers, and in tiles about three times as
-# many, because the output grows and the tiles do not.
+# **In tiles, memory grows with the length and not with its square**, because the output grows and the tiles do not.
 #
 # Saving memory does not by itself save time. FlashAttention does all of this in one kernel, in which a tile stays in
-# the small, fast memory next to the arithmetic units. The backward pass computes the weights a second time instead of
-# reading them. For the attention of GPT-2 medium, forward and backward, Dao et al. (2022, figure 2) report 75 GFLOP
-# instead of 67, 4.4 GB moved instead of 40.3, and 7.3 ms instead of 41.7: more arithmetic, done in about a sixth of
-# the time.
-#
-# ### PyTorch's own, and its trap
-#
-# `F.scaled_dot_product_attention` calls such kernels where there are any. With `is_causal=True` it makes the causal
-# mask itself. With a cache there are fewer queries than keys, and PyTorch takes the mask from the *upper left* corner,
-# where the first query may attend to a single key.
-
-# %% slide="With a cache, `is_causal=True` is wrong without any error"
-generator = torch.Generator().manual_seed(5)
-query = torch.randn(1, 1, 2, 4, generator=generator)  # two new tokens
-key, value = torch.randn(2, 1, 1, 5, 4, generator=generator)  # three in the cache and the two
-right, _ = scaled_dot_product_attention(query, key, value, causal_mask(5)[3:])
-
-flag = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-lower = F.scaled_dot_product_attention(query, key, value, attn_mask=causal_lower_right(2, 5))
-print("is_causal=True is right:    ", torch.allclose(flag, right, atol=1e-6))
-print("causal_lower_right is right:", torch.allclose(lower, right, atol=1e-6))
-
-# %% tags=["hide-input"]
-# the flag hides the cache: its first row is the first value alone; one token needs no mask
-assert torch.allclose(lower, right, atol=1e-6) and not torch.allclose(flag, right, atol=1e-2)
-assert torch.allclose(flag[0, 0, 0], value[0, 0, 0], atol=1e-6)
-newest = F.scaled_dot_product_attention(query[:, :, 1:], key, value)
-assert torch.allclose(newest, right[:, :, 1:], atol=1e-6)
-
-# %% [markdown]
-# No error is raised, and the generated text gets worse. There are three cases:
-#
-# <!-- slide: Which mask to pass depends on what is in the cache -->
-#
-# - In a prefill, where $T = S$, `is_causal=True` is right.
-# - A single new token needs no mask, and `is_causal` stays False.
-# - For several new tokens after a cache, pass `causal_lower_right(T, S)` as the mask. A tensor of True and False gives
-#   the same numbers, but PyTorch's FlashAttention kernel for GPUs takes no such mask, so a slower one is used.
+# the small, fast memory next to the arithmetic units. For the attention of GPT-2 medium, forward and backward, this
+# moves 4.4 GB instead of 40.3 and takes 7.3 ms instead of 41.7, although it computes the weights twice (Dao et al.,
+# 2022, figure 2).
 #
 # ## 5. Sliding windows
 #
@@ -875,8 +747,6 @@ for sizes in [(2, 4, 2), (5, 5, 3), (1, 7, 4), (3, 9, 20)]:
 assert sliding_window_mask(2, 4, 2).int().tolist() == [[0, 1, 1, 0], [0, 0, 1, 1]]
 
 # %% [markdown]
-# In assignment 11 you will make this mask from the positions of queries and keys.
-#
 # One layer with a window of 4 knows nothing of a token ten positions back. But the tokens it attends to have collected
 # from earlier ones in the layer below, so the reach grows with every layer.
 
@@ -917,24 +787,23 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 
 # %% [markdown]
 # Each layer adds $W - 1$ tokens, so $L$ layers reach $L (W - 1) + 1$. Mistral 7B, with its 32 layers and a window of
-# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023). Later models mix both kinds of
-# layers. From 4B upwards, Gemma 3 has five layers with a window of 1024 for every layer without one (Gemma Team, 2025).
+# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023). From 4B upwards, Gemma 3 has five
+# layers with a window of 1024 for every layer without one (Gemma Team, 2025).
 #
 # ## Summary
 #
 # <!-- slide: Keep what does not change, and move fewer bytes -->
 #
-# - With a cache of keys and values, the next token costs a single row. The mask of $T$ new tokens is the last $T$ rows of
-#   the whole mask, and one token needs none.
+# - With a cache of keys and values, the next token costs a single row, and the mask of $T$ new tokens is the last $T$
+#   rows of the whole mask.
 # - Decoding one sequence is limited by memory bandwidth, since every parameter and the whole cache are read for one
-#   token. A counter of operations sees none of this.
+#   token.
 # - Sharing KV heads divides the cache by the size of a group. A window bounds it.
 # - Attention needs one pass over the keys if maximum, sum and output are carried along and rescaled, and only one tile
 #   of the weights exists at any time.
-# - `is_causal=True` is wrong where there are fewer queries than keys.
 #
-# **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). The
-# [next lecture](11_block_of_today.ipynb) exchanges the other parts of the block. Sections 6 to 8 go deeper.
+# **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). The [next
+# lecture](11_block_of_today.ipynb) exchanges the other parts of the block. Sections 6 to 9 go deeper.
 
 # %% [markdown]
 # ## Check yourself
@@ -970,19 +839,70 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 # not, since each sequence reads its own cache.
 #
 # </details>
-#
-# **4.** A softmax in one pass rescales by $e^{m - m'}$. What happens in the first block, where $m = -\infty$?
-#
-# <details><summary>Answer</summary>
-#
-# The factor is $e^{-\infty} = 0$, so the initial zeros of $\ell$ and $o$ are multiplied by zero, as they should
-# be. If the whole first block is hidden by a mask, $m'$ is $-\infty$ as well and the difference is not a number,
-# so code with masks has to handle this case.
-#
-# </details>
 
 # %% [markdown]
-# ## 6. Going deeper: multi-head latent attention
+# ## 6. Going deeper: block by block, and PyTorch's own
+#
+# Step through the softmax of section 4 with eight keys in blocks of two.
+#
+# 1. Predict from the scores in which blocks a rescaling is needed, and by how much. Then press *next block*.
+# 2. Change one score so that no rescaling is needed after the first block. Which one, and what happens to the result?
+
+# %% tags=["hide-input"]
+some_scores = [0.5, 2.0, -1.0, 3.0, 1.0, 2.5, 0.0, -2.0]
+some_values = [8.0, 4.0, 2.0, 1.0, 6.0, 3.0, 5.0, 7.0]
+largest_so_far = [max(some_scores[:end]) for end in (2, 4, 6, 8)]
+assert largest_so_far == [2, 3, 3, 3]
+
+live.tiles_view(
+    some_scores, some_values, caption="The softmax of one query, carried from block to block"
+)
+
+# %% [markdown]
+# <details><summary>What you should see</summary>
+#
+# - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx
+#   0.37$.
+# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result is still exact.
+#
+# </details>
+#
+# In practice you call `F.scaled_dot_product_attention`, which uses FlashAttention's kernels where there are any. With
+# `is_causal=True` it makes the causal mask itself, and there lies a trap. With a cache there are fewer queries than
+# keys, and PyTorch takes the mask from the *upper left* corner, where the first query may attend to a single key.
+
+# %% slide="With a cache, `is_causal=True` is wrong without any error"
+from torch.nn.attention.bias import causal_lower_right
+
+generator = torch.Generator().manual_seed(5)
+query = torch.randn(1, 1, 2, 4, generator=generator)  # two new tokens
+key, value = torch.randn(2, 1, 1, 5, 4, generator=generator)  # three in the cache and the two
+right, _ = scaled_dot_product_attention(query, key, value, causal_mask(5)[3:])
+
+flag = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+lower = F.scaled_dot_product_attention(query, key, value, attn_mask=causal_lower_right(2, 5))
+print("is_causal=True is right:    ", torch.allclose(flag, right, atol=1e-6))
+print("causal_lower_right is right:", torch.allclose(lower, right, atol=1e-6))
+
+# %% tags=["hide-input"]
+# the flag hides the cache: its first row is the first value alone; one token needs no mask
+assert torch.allclose(lower, right, atol=1e-6) and not torch.allclose(flag, right, atol=1e-2)
+assert torch.allclose(flag[0, 0, 0], value[0, 0, 0], atol=1e-6)
+newest = F.scaled_dot_product_attention(query[:, :, 1:], key, value)
+assert torch.allclose(newest, right[:, :, 1:], atol=1e-6)
+
+# %% [markdown]
+# No error is raised, and the generated text gets worse. There are three cases:
+#
+# <!-- slide: Which mask to pass depends on what is in the cache -->
+#
+# - In a prefill, where $T = S$, `is_causal=True` is right.
+# - A single new token needs no mask, and `is_causal` stays False.
+# - For several new tokens after a cache, pass `causal_lower_right(T, S)` as the mask. A tensor of True and False gives
+#   the same numbers, but PyTorch's FlashAttention kernel for GPUs takes no such mask, so a slower one is used.
+
+# %% [markdown]
+# ## 7. Going deeper: multi-head latent attention
 #
 # Grouped heads shrink the cache by having fewer keys and values. DeepSeek-V2 (DeepSeek-AI, 2024a) keeps all heads and
 # compresses what is stored. A map $W_c$ takes each token to a narrow **latent** vector $c^{(j)} = x^{(j)} W_c$ of width
@@ -1084,7 +1004,7 @@ by_groups = grouped_by_loop(queries, split_heads((x @ w_k)[0], G), split_heads((
 assert torch.allclose(by_latent, by_groups, atol=1e-5)
 
 # %% [markdown]
-# ## 7. Going deeper: a cache that forgets
+# ## 8. Going deeper: a cache that forgets
 #
 # With a window of $W$, no token attends to a key more than $W - 1$ positions back, so a layer may drop it. The cache
 # then has a fixed size however long the text becomes.
@@ -1120,8 +1040,21 @@ assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 # most of it.
 
 # %% [markdown]
-# ## 8. Going deeper: what else a server does
+# ## 9. Going deeper: what a server does
 #
+# Three numbers describe a server: the **time to the first token**, for the prefill, the **latency** of a step, and the
+# **throughput**, the tokens per second of all sequences. Batching trades the first two for the third.
+
+# %% slide="A batch of sequences trades latency for throughput" tags=["nbval-ignore-output"] seconds=1
+for sequences in (1, 4, 16):
+    caches = empty_caches(model, sequences)
+    prompts = text[:, :256].repeat(sequences, 1)  # (B, T)
+    prefill = processor_seconds(further_logits, model, prompts, caches, repetitions=1)
+    step = processor_seconds(further_logits, model, prompts[:, :1], caches)
+    print(f"{sequences:2d} sequences: first token after {1000 * prefill:3.0f} ms, ", end="")
+    print(f"a step {1000 * step:.1f} ms, {sequences / step:4.0f} tokens per second")
+
+# %% [markdown]
 # <!-- slide: Servers also page, share and guess -->
 #
 # | idea | what it saves | source |

@@ -30,17 +30,17 @@ def test_with_a_cache_every_step_computes_one_row(browser, show):  # noqa: F811
     show(live.cache_view(WORDS, 3))
     assert rows_of(browser, "now") == [0, 1, 2]
     for count in range(4, 9):
-        press(browser, "next word")
+        press(browser, "next token")
         assert rows_of(browser, "now") == [count - 1]
         assert rows_of(browser, "before") == list(range(count - 1))
     assert "8 with a cache, 33 without" in sums(browser)
-    assert not browser.find_element("xpath", "//button[text()='next word']").is_enabled()
+    assert not browser.find_element("xpath", "//button[text()='next token']").is_enabled()
 
 
 def test_without_a_cache_all_rows_are_computed_again(browser, show):  # noqa: F811
     show(live.cache_view(WORDS, 3))
     press(browser, "with a cache")
-    press(browser, "next word")
+    press(browser, "next token")
     assert rows_of(browser, "again") == [0, 1, 2] and rows_of(browser, "now") == [3]
     assert "Nothing is kept." in sums(browser)
     press(browser, "only the prompt")
@@ -50,7 +50,7 @@ def test_without_a_cache_all_rows_are_computed_again(browser, show):  # noqa: F8
 def test_nobody_sees_the_future(browser, show):  # noqa: F811
     show(live.cache_view(WORDS, 3))
     for _ in range(5):
-        press(browser, "next word")
+        press(browser, "next token")
     cells = browser.execute_script(CELLS)
     for place, kind in enumerate(cells):
         i, j = divmod(place, len(WORDS))
@@ -61,7 +61,7 @@ def test_nobody_sees_the_future(browser, show):  # noqa: F811
 def test_a_phone_and_a_wide_page_without_serious_faults(browser, show, theme):  # noqa: F811
     for width in (390, 1280):
         show(live.cache_view(WORDS, 3), width=width, theme=theme)
-        press(browser, "next word")
+        press(browser, "next token")
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
         assert serious_faults(browser) == []
         small = """return [...document.querySelectorAll('button')]

@@ -86,8 +86,8 @@ def test_one_can_write_with_buttons_and_take_words_back(browser, show):  # noqa:
     press(browser, "draw a sentence")
     words = sentence.text.split()
     assert words[-1] == "⟨end⟩" or len(words) == 8
-    assert not browser.find_element("xpath", "//button[text()='draw a word']").is_enabled()
-    press(browser, "one word back")
+    assert not browser.find_element("xpath", "//button[text()='draw a token']").is_enabled()
+    press(browser, "one token back")
     assert sentence.text.split()[-1] == "?"
 
 
