@@ -346,9 +346,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The model comes within 0.03 nats of the entropy and beats the best 5-gram model, because it can attend to the first
-# token. In six runs at this untuned learning rate the gap is 0.014 to 0.017 nats; with three times the steps it shrinks
-# to 0.004. Training sentences are mostly repeats, so this is hardly a test of generalisation.
+# The model comes close to the entropy and beats the best 5-gram model, because it can attend to the first token. In six
+# runs at this untuned learning rate the gap is 0.014 to 0.017 nats; with three times the steps it shrinks to 0.004.
+# Training sentences are mostly repeats, so this is hardly a test of generalisation.
 
 # %% [markdown]
 # ## 3. Generating text
@@ -538,8 +538,8 @@ plotting.picture(
 #
 # Cuts remove these tokens at a price, and **at equal correctness top-p gives up less**. With top-p 0.85 and with top-k
 # 5, 99 of 100 sentences are right, but top-k loses far more of the language. A fixed $k$ cuts right tokens wherever
-# more than $k$ are right, whereas top-p adapts. Other seeds, rates and numbers of steps hardly change the price: top-p
-# 0.9 loses 18 to 21 %, and top-k 5 loses 58 to 63 %.
+# more than $k$ are right, whereas top-p adapts. Whatever the seed, the rate and the number of steps, top-p 0.9 loses
+# about a fifth of the language, and top-k 5 about three fifths.
 
 # %% tags=["hide-input"]
 questions.ask("09", "why-a-cut-helps")
@@ -766,9 +766,11 @@ print(
 #
 # Our vocabulary is complete, but real texts always contain a word that training has never seen. Letters would nearly
 # solve this, but a text has many more letters than words, and the cost of attention grows with the square of the
-# length. *Byte-pair encoding* (Sennrich et al., 2016) lies in between, so that frequent words become one token and rare
-# ones are cut into parts. GPT-2 and many models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text
-# is a sequence of bytes, and there are only 256 of them, so nothing can be unknown. In four steps:
+# length.
+#
+# *Byte-pair encoding* (Sennrich et al., 2016) lies in between, so that frequent words become one token and rare ones
+# are cut into parts. GPT-2 and many models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text is a
+# sequence of bytes, and there are only 256 of them, so nothing can be unknown. In four steps:
 #
 # <!-- slide: Byte-pair encoding takes four steps -->
 #
@@ -1117,20 +1119,23 @@ assert before < 0.06 and after > 0.6
 print("right answers rise from below 0.06 to above 0.6")
 
 # %% [markdown]
-# With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to
-# between 0.75 and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned, each at
-# one rate that we did not tune. Hardly any right sentence ignores the instruction. Fine-tuning also forgets. The loss
-# on plain sentences was about 0.016 nats above the entropy, and ends 0.3 to 0.7 above it with the update and 0.2 to 0.6
-# with all parameters. The update can be removed, however, which restores the old model.
+# With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to between
+# 0.75 and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned, each at one rate
+# that we did not tune. Hardly any right sentence ignores the instruction.
+#
+# Fine-tuning also forgets. The loss on plain sentences was about 0.016 nats above the entropy, and ends 0.3 to 0.7
+# above it with the update and 0.2 to 0.6 with all parameters. The update can be removed, however, which restores the
+# old model.
 #
 # ## 8. Going deeper: how large, how long?
 #
 # Two rules of thumb estimate the size of a transformer and the work of training it (Kaplan et al., 2020). A layer has
-# four attention maps of $d_\text{model}^2$ parameters each and, with $d_\text{ff} = 4\, d_\text{model}$, a
-# feed-forward network of $8\, d_\text{model}^2$, so $L$ layers have about $N = 12\, L\, d_\text{model}^2$. Each
-# parameter takes part in one multiplication and one addition per token on the way forward, and in twice as many on
-# the way back. Altogether that makes $6 N D$ floating-point operations, where D is here the number of tokens and not
-# a width. For GPT-3, with 96 layers of width 12 288 and 300 billion tokens, the rules give 174 billion parameters and
+# four attention maps of $d_\text{model}^2$ parameters each and, with $d_\text{ff} = 4\, d_\text{model}$, a feed-forward
+# network of $8\, d_\text{model}^2$, so $L$ layers have about $N = 12\, L\, d_\text{model}^2$.
+#
+# Each parameter takes part in one multiplication and one addition per token on the way forward, and in twice as many on
+# the way back. Altogether that makes $6 N D$ floating-point operations, where D is here the number of tokens and not a
+# width. For GPT-3, with 96 layers of width 12 288 and 300 billion tokens, the rules give 174 billion parameters and
 # $3.1 \cdot 10^{23}$ operations.
 
 
@@ -1190,9 +1195,11 @@ for layers, d_model, d_ff, T in [
 #
 # Can a model that fills in masks also generate? Wang and Cho (2019) sampled text from BERT by filling in one position
 # after the other, and Ghazvininejad et al. (2019) translated by filling in all positions at once, masking the least
-# certain ones again and repeating. *Masked diffusion* turns this into a language model. The share of masked tokens is
-# drawn anew for each text, anything from 0 to 1, so the model learns to predict from any set of visible tokens. It
-# generates by starting from masks alone and revealing a few tokens a step.
+# certain ones again and repeating.
+#
+# *Masked diffusion* turns this into a language model. The share of masked tokens is drawn anew for each text, anything
+# from 0 to 1, so the model learns to predict from any set of visible tokens. It generates by starting from masks alone
+# and revealing a few tokens a step.
 #
 # With the loss divided by the share, training bounds the probability of the data (Sahoo et al., 2024). LLaDA (Nie et
 # al., 2025) is such a model with 8 billion parameters. Each step costs a pass over the whole text, but may reveal

@@ -349,10 +349,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# On this core, one token gets about a tenth of the peak. On a GPU the two limits are further apart. NVIDIA's
-# H100 (SXM) has 989 TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a
-# linear map in decoding does one. The parameters of Llama 2 7B take 13.5 GB. Reading them takes 4 ms and multiplying
-# them 0.014 ms, so one sequence gets about 250 tokens per second at most, however fast the arithmetic.
+# On this core, one token gets about a tenth of the peak. On a GPU the two limits are further apart. NVIDIA's H100 (SXM)
+# has 989 TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map
+# in decoding does one.
+#
+# The parameters of Llama 2 7B take 13.5 GB. Reading them takes 4 ms and multiplying them 0.014 ms, so one sequence gets
+# about 250 tokens per second at most, however fast the arithmetic.
 #
 # ### The cache has to be read as well
 #
@@ -534,7 +536,7 @@ questions.ask("10", "which-key-head")
 # ### What it costs
 #
 # Fewer KV heads may make a model worse. We measure this on the language of lecture 9, with two layers and eight query
-# heads of width 8 (recorded by `sources/recorded/grouped_queries.py`).
+# heads of width 8 (`sources/recorded/grouped_queries.py`).
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -625,7 +627,7 @@ questions.ask("10", "when-to-rescale")
 #
 # *One tile at a time. Queries 2 and 4 find a larger score in it, so what they have added up so far is scaled down.*
 #
-# **FlashAttention** (Dao et al., 2022) cuts the queries into blocks as well. With a causal mask, the tiles above the
+# **FlashAttention** cuts the queries into blocks as well. With a causal mask, the tiles above the
 # diagonal are hidden as a whole and can be skipped, and only those on the diagonal need a mask.
 
 
@@ -723,7 +725,7 @@ assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512
 #
 # Saving memory does not by itself save time. FlashAttention does all of this in one kernel, in which a tile stays in
 # the small, fast memory next to the arithmetic units. For the attention of GPT-2 medium, forward and backward, this
-# moves 4.4 GB instead of 40.3 and takes 7.3 ms instead of 41.7, although it computes the weights twice (Dao et al.,
+# moves a ninth of the bytes and takes about a sixth of the time, although it computes the weights twice (Dao et al.,
 # 2022, figure 2).
 #
 # ## 5. Sliding windows
@@ -787,8 +789,9 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 
 # %% [markdown]
 # Each layer adds $W - 1$ tokens, so $L$ layers reach $L (W - 1) + 1$. Mistral 7B, with its 32 layers and a window of
-# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023). From 4B upwards, Gemma 3 has five
-# layers with a window of 1024 for every layer without one (Gemma Team, 2025).
+# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023).
+#
+# From 4B upwards, Gemma 3 has five layers with a window of 1024 for every layer without one (Gemma Team, 2025).
 #
 # ## Summary
 #
@@ -803,7 +806,8 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 #   of the weights exists at any time.
 #
 # **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). The [next
-# lecture](11_block_of_today.ipynb) exchanges the other parts of the block. Sections 6 to 9 go deeper.
+# lecture](11_block_of_today.ipynb) exchanges the other parts of the block. Sections 6 to 9 go deeper, 6 into
+# PyTorch's own attention and its trap.
 
 # %% [markdown]
 # ## Check yourself
@@ -959,9 +963,10 @@ assert kinds["latent"][1] == 4.5 * 128 and 68 < 61 * 2 * 576 / 2**10 < 69
 
 # %% [markdown]
 # The latent of DeepSeek-V3 is as small as 2.25 KV heads would be, a 57th of the full cache. DeepSeek-AI (2024a,
-# appendix D) report that it does better than full multi-head attention in their models, which we have not measured. The
-# price is arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$. With 128 heads that is
-# about 240 operations per byte of the cache, where full multi-head attention does 1 and grouped heads do $H / G$. It
+# appendix D) report that it does better than full multi-head attention in their models, which we have not measured.
+#
+# The price is arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$. With 128 heads that
+# is about 240 operations per byte of the cache, where full multi-head attention does 1 and grouped heads do $H / G$. It
 # uses almost all of the spare arithmetic that section 2 found.
 #
 # **Exercise.** Show that grouped-query attention is a special case. For $H$ query heads and $G$ KV heads with maps
