@@ -789,7 +789,7 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 
 # %% [markdown]
 # Each layer adds $W - 1$ tokens, so $L$ layers reach $L (W - 1) + 1$. Mistral 7B, with its 32 layers and a window of
-# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023).
+# 4096, could depend on more than 130 000 tokens (Jiang et al., 2023).
 #
 # From 4B upwards, Gemma 3 has five layers with a window of 1024 for every layer without one (Gemma Team, 2025).
 #
