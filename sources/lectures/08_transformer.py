@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a9_transformer
-#     deeper: 35
-#     minutes: 49
+#     deeper: 36
+#     minutes: 50
 #     summary: The whole transformer, built, trained and compared, from its first line to its first translation.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - train a translator by teacher forcing and measure how good it is;
 # - compare it with a recurrent translator, in accuracy and in time.
 #
-# **Time** about 49 minutes with views and questions, and 35 for going deeper.
+# **Time** about 50 minutes with views and questions, and 36 for going deeper.
 # **Needs** lectures
 # [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb),
 # [6](06_positional_encoding.ipynb) and [7](07_layer_normalization.ipynb), and the task of [lecture
@@ -124,7 +124,7 @@ assert not {pair.source for pair in splits.train} & {pair.source for pair in spl
 assert data.part_of(data.EXAMPLE.source) == "test"
 
 # %% [markdown]
-# Three sentences show the shapes. The target appears twice, without its last token as the decoder's input, and without
+# The target appears twice, without its last token as the decoder's input, and without
 # its first as what it should predict.
 
 # %% slide="Decoder input and expected output are one sentence, shifted"
@@ -147,12 +147,15 @@ questions.ask("08", "without-the-shift")
 # %% [markdown]
 # ### Embeddings times the root of their width, plus positions
 #
-# Position $j$ enters the first layer as $x^{(j)} = \sqrt{d_\text{model}}\; E[\text{token } j] + PE_j$. Here $E$ is a table
-# with one row per token, and $PE_j$ is the sinusoid of lecture 6, a vector of length 5.7. Our table starts with standard
-# deviation $1/\sqrt{d_\text{model}}$, so a row has a length of about 1, and the factor raises it to 8. With the standard
-# deviation 1 of `nn.Embedding`, it would drown the positions.
+# <!-- slide: A factor $\sqrt{d_\text{model}}$ keeps embeddings from drowning in positions -->
+#
+# $$x^{(j)} = \sqrt{d_\text{model}}\; E[\text{token } j] + PE_j$$
+#
+# $E$ is a table with one row per token, and $PE_j$ is the sinusoid of lecture 6, a vector of length 5.7. Our table starts
+# with standard deviation $1/\sqrt{d_\text{model}}$, so a row has a length of about 1, and the factor raises it to 8. With
+# the standard deviation 1 of `nn.Embedding`, it would drown the positions.
 
-# %% slide="A factor $\\sqrt{d_\\text{model}}$ keeps embeddings from drowning in positions"
+# %%
 d_model, num_heads, num_layers, d_ff = 64, 4, 2, 128
 torch.manual_seed(1)
 
