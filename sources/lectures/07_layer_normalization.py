@@ -153,7 +153,7 @@ print("loops, our module, PyTorch's and the course's agree")
 #   told otherwise. With five features σ comes out 12 % too large, and training may never show it, since γ can learn the
 #   factor away.
 # - **ε belongs inside the root.** With $\sigma + \varepsilon$ as the divisor, a token whose features hardly vary is
-#   amplified until its noise looks like signal. If they do not vary at all, the gradient is NaN.
+#   amplified until its noise looks like signal, and if they do not vary at all, the gradient is NaN.
 # - **γ and β are part of the layer.** Each must be an `nn.Parameter`, because an optimiser never sees a plain tensor, and
 #   `model.to(device)` leaves it behind.
 #
@@ -648,8 +648,8 @@ draw_rates(
 #
 # - **At a small rate there may be no difference.** If 0.003 is the only setting you try, you will conclude that neither
 #   the order nor the norm matters.
-# - **At 0.01 post-LN fails, and not for want of a norm.** Its median is 0.27, while the stack without any norm has 0.90
-#   and pre-LN 0.99. Even pre-LN's worst model is better than post-LN's best.
+# - **At 0.01 post-LN fails, and not for want of a norm.** Its median is 0.27, where the stack without any norm has 0.90,
+#   and even its best model is worse than pre-LN's worst.
 #
 # **Warm-up**, a learning rate that rises over the first steps, changes part of this. With it post-LN copes with 0.01,
 # and pre-LN alone learns at 0.03 (section 7, which also looks for the reason).
@@ -665,8 +665,8 @@ draw_rates(
 #
 # - Layer norm computes $y = \gamma\,(x - \mu)/\sqrt{\sigma^2 + \varepsilon} + \beta$ for each **token** over its
 #   features, with the variance divided by $d_\text{model}$ and ε inside the root.
-# - The feed-forward network has two linear maps with one ReLU between them, and works on each token separately.
-# - Dropout sets entries to zero in training and keeps their expectation. In evaluation it does nothing.
+# - The feed-forward network has two linear maps with one ReLU between them, and works on each token separately. Dropout
+#   sets entries to zero in training, keeps their expectation, and does nothing in evaluation.
 # - A residual connection gives the gradient a path past every sublayer, and keeps words apart that attention would
 #   make alike.
 # - In our experiment post-LN failed at a learning rate at which pre-LN and even a stack without a norm learned. Use

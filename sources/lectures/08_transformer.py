@@ -26,9 +26,8 @@
 #
 # **By the end of this lecture you will be able to**
 #
-# - trace a sentence through a transformer, with the shape at every point;
+# - trace a sentence through a transformer, with the shape at every point and the mask of each kind of attention;
 # - implement the decoder layer, the class `Transformer` and greedy decoding;
-# - choose the mask that each of the three kinds of attention needs;
 # - train a translator by teacher forcing and measure how good it is;
 # - compare it with a recurrent translator, in accuracy and in time.
 #
