@@ -648,8 +648,8 @@ draw_rates(
 #
 # - **At a small rate there may be no difference.** If 0.003 is the only setting you try, you will conclude that neither
 #   the order nor the norm matters.
-# - **At 0.01 post-LN fails, and not for want of a norm.** Its median is 0.27, where the stack without any norm has 0.90,
-#   and even its best model is worse than pre-LN's worst.
+# - **At 0.01 post-LN fails, and not for want of a norm.** Even its best model is worse than pre-LN's worst, and its
+#   median is 0.27, where the stack without any norm has 0.90.
 #
 # **Warm-up**, a learning rate that rises over the first steps, changes part of this. With it post-LN copes with 0.01,
 # and pre-LN alone learns at 0.03 (section 7, which also looks for the reason).
