@@ -104,8 +104,7 @@ for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
 
 # %% [markdown]
 # Position $i$ sees inputs 1 to $i$. Since the inputs are shifted, these are `<bos>` and the targets 1 to $i-1$. Hiding
-# position $i$ from itself as well, "to be safe", would keep attention from the latest token and leave position 1 with
-# nothing to attend to.
+# position $i$ from itself as well, "to be safe", would leave position 1 with nothing to attend to.
 
 # %% [markdown]
 # ## 3. The causal mask
@@ -224,8 +223,8 @@ assert ways["mask after the softmax"].sum() - louder > 0.25
 # - **A score of 0 hides nothing**, because $\exp(0) = 1$, and the future keeps 35 % of the weight.
 # - **The mask after the softmax** leaves a row that no longer sums to one. Worse, **it leaks**, because the hidden scores
 #   are still in the denominator, so that tokens 1 and 2 lose weight when the score of token 3 grows.
-# - **Renormalised**, the row is right on paper, and usually on a computer, too (section 7). −∞ before the softmax needs
-#   no such care.
+# - **Renormalised**, the row is right on paper, and usually on a computer, too (section 7). −∞ before the softmax
+#   needs no such care.
 
 # %% slide="Where does the weight go if hidden scores are 0?" tags=["hide-input"]
 questions.ask("04", "zero-for-hidden-scores")
@@ -238,8 +237,8 @@ questions.ask("04", "zero-for-hidden-scores")
 #
 # 1. Hide "you" from "me", in the last row. What happens to the other weights of this row, and to the other rows?
 # 2. Press *as given*, and hide the diagonal, cell by cell. What does the row of "can" attend to now?
-# 3. **Find the leak.** Under *attention* there are three more masks, A, B and C. One leaks, and through which cell? One
-#    leaves a position with nothing to see, and one is safe, but hides more than it must.
+# 3. **Find the leak.** Under *attention* there are three more masks. One leaks, one leaves a position with nothing to see,
+#    and one is safe but hides more than it must. Which is which, and through which cell does the answer get in?
 
 # %% slide="Find the leak: which of three masks lets the answer through?" tags=["hide-input"]
 inputs = ["<bos>", "can", "you", "help", "me"]
@@ -502,9 +501,9 @@ assert len(list(layer.parameters())) == 3
 #
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
-# Here is a small language model. It has token vectors, position vectors (lecture 6), and two layers of masked
-# attention, each followed by a small network. The sums `x + …` are **residual connections**, and the outputs are
-# **logits**, one number for each possible next token.
+# We test a small language model with token vectors, position vectors (lecture 6), and two layers of masked attention,
+# each followed by a small network. The sums `x + …` are **residual connections**, and the outputs are logits, one for
+# each possible next token.
 
 
 # %%
@@ -595,8 +594,8 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
 
 # %% [markdown]
 # The off-by-one mask reveals only one extra token, yet position 1 depends on two: it sees position 2, and in the layer
-# below position 2 has already seen position 3. With $L$ layers the leak is $L$ tokens deep. The last line shows why you
-# should test models and not masks, because its mask is correct.
+# below position 2 has already seen position 3. With $L$ layers the leak is $L$ tokens deep. The mask of the last model
+# is correct, and so you should test models and not masks.
 #
 # A leak that the test finds is proof, once `eval()` has switched off dropout. Finding none counts only if each output
 # also reacts to the *earlier* tokens; section 6 shows why.
@@ -659,8 +658,8 @@ def token_by_token(model, target):
 
 
 # %% [markdown]
-# Two tables serve as yardsticks. The *table of counts* predicts whichever token most often follows the last one. The
-# *table of whole prefixes* has memorised what follows each beginning of a training sentence.
+# As yardsticks, a *table of counts* predicts whichever token most often follows the last one, and a *table of whole
+# prefixes* has memorised what follows each beginning of a training sentence.
 
 
 # %% tags=["hide-input"]
@@ -773,8 +772,8 @@ plotting.picture(
 # <!-- slide: What to take home -->
 #
 # - A decoder may see the past and itself, $j \le i$, because its input is the target shifted by one.
-# - Hide by −∞ before the softmax. A score of 0 hides nothing, and a mask after the softmax leaks. A row with nothing to
-#   attend to gets zeros, with finite gradients.
+# - Hide by −∞ before the softmax, since a score of 0 hides nothing, and a mask after the softmax leaks. A row with nothing
+#   to attend to gets zeros, with finite gradients.
 # - Padding hides keys and has the shape $(B, 1, 1, S)$; with `&` it combines with the causal mask to $(B, 1, T, T)$.
 # - Change a future token. If an earlier output changes, the model leaks; leaking models look best in training and cannot
 #   generate.
@@ -918,8 +917,7 @@ for dtype, bound in zip(DTYPES, (1e-3, 4e-3, 1e-6), strict=True):
 # With −∞ before the softmax, the error is the ordinary rounding of the number format, at every lead. Renormalised
 # afterwards, a lead of 18 gives NaN in `float16`, whose smallest positive number is about $\exp(-16.6)$. The *range* of
 # a format decides and not its number of bits. `bfloat16` has 16 bits too, but nearly the range of `float32`, and NaN
-# comes only beyond 90. Leads like these are rare in small models. But training decides how far scores run apart, and a
-# score that has been overwritten with −∞ does not matter, however large it gets.
+# comes only beyond 90. Leads like these are rare in small models, but training decides how far scores run apart.
 #
 # **−1e9 for −∞.** *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9`, and much code
 # follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. `float16`
