@@ -239,7 +239,7 @@ print("✓ padding_mask")
 #   other row.
 # - Where a sentence *begins* with padding, its first rows hold no `True` at all. That is right here, because
 #   attention gives such a row zeros ([lecture 4, section
-#   3](../../lectures/04_masked_attention.ipynb#Rows-with-nothing-to-attend-to)).
+#   4](../../lectures/04_masked_attention.ipynb#Rows-with-nothing-to-attend-to)).
 #
 # **By hand.** Let `pad_id` be 0, with the single sentence $(5, 3, 0)$. Its mask is
 #

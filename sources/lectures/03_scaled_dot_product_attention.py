@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a3_scaled_dot_product_attention
-#     deeper: 28
-#     minutes: 57
+#     deeper: 30
+#     minutes: 49
 #     summary: Learned queries, keys and values, and why the scores are divided by √dₖ.
 #   jupytext:
 #     text_representation:
@@ -19,9 +19,9 @@
 # # Lecture 3: Scaled dot-product attention
 #
 # The self-attention of lecture 2 has nothing to learn, and among random vectors each word attends mostly to itself,
-# because query and key are the same vector. In this lecture each role gets a learned map of its own, which turns a word
-# into a **query**, a **key** and a **value**. With the maps comes one small factor, $1/\sqrt{d_k}$. You will derive it,
-# measure its effect, and train models with and without it.
+# because query and key are the same vector. In this lecture three learned maps turn each word into a **query**, a
+# **key** and a **value**. The scores are then divided by $\sqrt{d_k}$. You will derive this factor, see what the
+# softmax does without it, and train models with and without it.
 #
 # **By the end of this lecture you will be able to**
 #
@@ -29,11 +29,11 @@
 #
 # - compute queries, keys, values, scores, weights and context vectors, with loops and with matrices;
 # - implement scaled dot-product attention for any number of leading axes, and as a module with parameters;
-# - derive the variance of a dot product, predict what large scores do to weights and gradients, and name the conditions
-#   under which a model fails without the scale;
+# - derive the variance of a dot product, predict what large scores do to a softmax, and say when a model fails without
+#   the scale;
 # - implement a softmax that cannot overflow.
 #
-# **Time** about 57 minutes with views and questions, and 28 for going deeper.
+# **Time** about 49 minutes with views and questions, and 30 for going deeper.
 # **Needs** [lecture 2](02_basic_self_attention.ipynb), variance, the chain rule.
 
 # %%
@@ -55,10 +55,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1. A soft dictionary
 #
-# The words query, key and value come from databases. A Python dictionary compares your query with its keys and
-# returns the value of the key that equals it. Attention is a soft version of this lookup. Query and keys are vectors,
-# so every key fits to some degree. How well each key fits becomes its weight, and the result is a weighted mixture of
-# the values.
+# A Python dictionary compares your query with its keys and returns the value of the key that equals it. Attention is a
+# soft version of this lookup. Query and keys are vectors, so every key fits to some degree. How well each key fits
+# becomes its weight, and the result is a weighted mixture of the values.
 #
 # <!-- slide: Attention is a soft dictionary -->
 #
@@ -74,12 +73,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # You can check the right side by hand. The dot products are 2, 3 and 0. Divide them by $\sqrt{2}$, because the
 # vectors have two entries, and take the softmax. Every step is differentiable, so gradient descent can learn it.
 #
-# A dot product is the product of the two lengths and the cosine of the angle between the vectors, so a key scores high
-# when it reaches far in the query's direction.
-#
-# In lecture 2 the query, the key and the value of a word were the same vector. Among wide random vectors, a word
-# therefore fitted itself best and was nearly copied. Scores were symmetric as well, so that "me" fitted "help" exactly
-# as well as "help" fitted "me". Three separate vectors remove both limits.
+# In lecture 2 one vector was query and key at once, so "me" fitted "help" exactly as well as "help" fitted "me".
+# Separate vectors remove this limit, too.
 
 # %% [markdown]
 # ## 2. Three maps
@@ -91,9 +86,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # $$q^{(i)} = x^{(i)} W_q \qquad k^{(i)} = x^{(i)} W_k \qquad v^{(i)} = x^{(i)} W_v$$
 #
-# These matrices are the **parameters** of attention. All words share them, so one product $Q = X W_q$ maps all
-# rows of $X$ at once. Such learned maps are also called *projections*. Texts that write words as columns have $q
-# = W_q x$, and `nn.Linear(d_model, d_k)` stores a `weight` of shape `(d_k, d_model)`, which is our $W_q^\top$.
+# These matrices are the **parameters** of attention, and the maps are also called *projections*. All words share them,
+# so one product $Q = X W_q$ maps all rows of $X$ at once.
 #
 # <!-- slide: Queries and keys are compared, values are mixed -->
 #
@@ -110,16 +104,14 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # <!-- slide: A score is scaled before it becomes a weight -->
 #
-# | symbol | meaning | all words | shape |
-# |---|---|---|---|
-# | $q^{(i)}$, $k^{(i)}$, $v^{(i)}$ | query, key, value of word $i$ | `queries`, `keys`, `values` | `(T, d_k)`, `(T, d_k)`, `(T, d_v)` |
-# | $\omega_{ij} = q^{(i)} \cdot k^{(j)}$ | **score** of key $j$ for query $i$ | `scores` | `(T, T)` |
-# | $\omega_{ij}/\sqrt{d_k}$ | **scaled score** | `scores / math.sqrt(d_k)` | `(T, T)` |
-# | $\alpha_{ij}$ | weight, the softmax over $j$ of the scaled scores | `weights` | `(T, T)` |
-# | $z^{(i)} = \sum_j \alpha_{ij} v^{(j)}$ | context vector of word $i$ | `z` | `(T, d_v)` |
+# | symbol | meaning | all words |
+# |---|---|---|
+# | $\omega_{ij} = q^{(i)} \cdot k^{(j)}$ | **score** of key $j$ for query $i$ | `(T, T)` |
+# | $\omega_{ij}/\sqrt{d_k}$ | **scaled score** | `(T, T)` |
+# | $\alpha_{ij}$ | weight, the softmax over $j$ of the scaled scores | `(T, T)` |
+# | $z^{(i)} = \sum_j \alpha_{ij} v^{(j)}$ | context vector | `(T, d_v)` |
 #
-# Query and key need the same width $d_k$ for their dot product. The value may have another width, $d_v$, and the
-# context vector is as wide as the values.
+# Query and key need the same width $d_k$ for their dot product. The values may have another, $d_v$.
 
 # %% [markdown]
 # ### The running example
@@ -196,8 +188,8 @@ assert torch.allclose(z_2, expected_z_2, rtol=1e-3, atol=1e-3)
 print("scores, weights and context vector are those of the book")
 
 # %% [markdown]
-# Self-attention is often said to average the input. Strictly, it averages the values, with weights that come from
-# comparing queries with keys. For all words at once, the vectors become matrices:
+# Self-attention is often called an average of the input. Strictly, it averages the values. For all words at once, the
+# vectors become matrices:
 
 # %% slide="All words at once are two matrix products"
 queries = x @ w_q  # (T, D) @ (D, d_k) -> (T, d_k)
@@ -216,8 +208,7 @@ assert abs(scores.std() - 38) < 1 and abs(scores.max() - 92) < 1
 # %% [markdown]
 # ## 3. The function
 #
-# With all queries as rows of $Q$, all keys as rows of $K$ and all values as rows of $V$, this is equation 1 of
-# Vaswani et al. (2017), with the softmax along each row:
+# In matrices this is equation 1 of Vaswani et al. (2017), with the softmax along each row:
 #
 # <!-- slide: The whole mechanism is one line -->
 #
@@ -281,7 +272,8 @@ print("loops, course_utils and PyTorch agree on all 14 matrices")
 # %% [markdown]
 # ### Learnable
 #
-# In a module, the three maps are parameters of type `nn.Linear`, without bias:
+# In a module, the three maps are parameters of type `nn.Linear`, without bias. It stores a `weight` of shape
+# `(d_k, d_model)`, which is our $W_q^\top$.
 
 
 # %% slide="In a module, the three maps are parameters"
@@ -315,11 +307,12 @@ assert torch.linalg.matrix_rank(layer.w_q.weight.T @ layer.w_k.weight) == 5
 print("16 · (5 + 5 + 7) = 272 parameters; the scores are not symmetric; W_q W_kᵀ has rank 5")
 
 # %% [markdown]
-# There are three separate maps, even where a library stores them as one matrix. Their
-# $d_\text{model}\,(2 d_k + d_v)$ parameters do not depend on the length of the sentence, so one layer handles
-# sentences of any length. Only the product of two of them acts on the scores, since $\omega_{ij} = x^{(i)} W_q
-# W_k^\top x^{(j)\top}$. This product need not be symmetric, so "me" can attend to "help" without being attended
-# to. Its rank is at most $d_k$, so a narrow head is cheap and compares words by few features.
+# There are three separate maps, even where a library stores them as one matrix. Since their sizes do not depend on the
+# length of the sentence, one layer handles sentences of any length.
+#
+# Only the product of two maps acts on the scores, $\omega_{ij} = x^{(i)} W_q W_k^\top x^{(j)\top}$. This product need
+# not be symmetric, so "me" can attend to "help" without being attended to. Its rank is at most $d_k$, so a narrow head
+# is cheap and compares words by few features.
 
 # %% tags=["hide-input"]
 questions.ask("03", "swapped-maps")
@@ -372,15 +365,15 @@ plotting.picture(
 )
 
 # %% [markdown]
-# We picked this head because its map is clear, so we also tested it on 200 other sentences. In 83 % of the cases its
-# largest weight is on a German word that the next English word translates.
+# We picked this head for its clear map. On 200 other sentences, too, its largest weight is on a German word that the
+# next English word translates in 83 % of the cases.
 #
 # ### A mask, in brief
 #
 # Some keys must not be seen, such as the padding after a short sentence. The assignment therefore gives the function
 # a fourth argument, `mask`, a bool tensor in which True means *may attend*. The scaled score of a hidden key is set
-# to $-\infty$ before the softmax, so its weight is $\exp(-\infty) = 0$ and the visible weights still sum to one. A
-# query that may attend to nothing gets zeros, not NaN. [Lecture 4](04_masked_attention.ipynb) shows how.
+# to $-\infty$ before the softmax, so its weight is $\exp(-\infty) = 0$. A query that may attend to nothing gets zeros,
+# not NaN. [Lecture 4](04_masked_attention.ipynb) shows how.
 
 # %% tags=["hide-input"]
 # a hidden key gets weight 0, a query with nothing to attend to gets zeros, the other rows sum to one
@@ -397,8 +390,9 @@ assert torch.allclose(masked_weights[..., [0, 2], :].sum(dim=-1), torch.ones(2, 
 #
 # ### The variance of a dot product
 #
-# A dot product is cheaper than the additive score of lecture 1. But Vaswani et al. (2017, section 3.2.1) report that
-# the two do equally well for small $d_k$ only, and that for large $d_k$ the unscaled dot product falls behind. Why?
+# A dot product is cheaper than the additive score of lecture 1, but in wide heads it falls behind unless it is scaled
+# (Vaswani et al., 2017, section 3.2.1). Why? **The wider the vectors, the larger the scores, and a softmax of large
+# scores gives nearly all the weight to one key.** We take the two halves of this sentence one by one.
 #
 # Let the entries of a query and of a key be independent, with mean 0 and variance 1. The score is a sum of $d_k$
 # products, $\omega = q \cdot k = \sum_{l=1}^{d_k} q_l k_l$.
@@ -410,9 +404,9 @@ assert torch.allclose(masked_weights[..., [0, 2], :].sum(dim=-1), torch.ones(2, 
 # 2. So its variance is $\mathbb{E}[q_l^2 k_l^2] = \mathbb{E}[q_l^2]\,\mathbb{E}[k_l^2] = 1 \cdot 1 = 1$.
 # 3. The $d_k$ products are independent, so their variances add up to $\mathrm{Var}(\omega) = d_k$.
 #
-# A score thus has standard deviation $\sqrt{d_k}$, or 8 at $d_k = 64$. Dividing a quantity by $c$ divides its
-# variance by $c^2$, so dividing by $\sqrt{d_k}$ gives a scaled score of variance $d_k / d_k = 1$ at *every* width.
-# Checked on 10 000 pairs with five seeds:
+# A score thus has standard deviation $\sqrt{d_k}$, or 8 at $d_k = 64$. Dividing by $c$ divides a variance by $c^2$, so
+# dividing by $\sqrt{d_k}$ gives a scaled score of variance $d_k / d_k = 1$ at *every* width. Checked on 10 000 pairs
+# with five seeds:
 
 # %% tags=["hide-input"]
 for d_k in [4, 64, 512]:
@@ -434,16 +428,17 @@ questions.ask("03", "a-louder-query")
 # %% [markdown]
 # ### Saturation
 #
-# Call the divisor $\tau$, so that $\tau = 1$ is attention without the scale and $\tau = \sqrt{d_k}$ is attention with
-# it. For two keys the weights depend only on the difference of their scores, $\delta = \omega_1 - \omega_2$:
+# Now the second half. We write $\tau$ for the divisor, which is 1 without the scale and $\sqrt{d_k}$ with it. The
+# weights of two keys depend only on the difference of their scores, $\delta = \omega_1 - \omega_2$:
 #
 # <!-- slide: The softmax of two keys responds only near a tie -->
 #
 # $$\alpha_1 = \frac{1}{1 + \exp(-\delta/\tau)}, \qquad
 # \frac{\partial \alpha_1}{\partial \delta} = \frac{1}{\tau}\, \alpha_1 (1 - \alpha_1)$$
 #
-# The two scores are uncorrelated although they share a query, so $\delta$ has standard deviation $\sqrt{2 d_k}$. The
-# figure shows where the softmax still responds, and how large $\delta$ is.
+# The slope contains the product of both weights, so it is largest at a tie and nearly zero once one key is far ahead.
+# How far ahead is it typically? The two scores are uncorrelated although they share a query, so $\delta$ has standard
+# deviation $\sqrt{2 d_k}$.
 
 
 # %% slide="Without the scale, half of all differences at $d_k = 64$ exceed 7.5" tags=["hide-input"]
@@ -494,124 +489,11 @@ plotting.picture(
 # 0.0006. The softmax is **saturated**. One key has nearly all the weight, and small changes of the scores change
 # nothing.
 #
-# Two effects pull in opposite directions. Without the scale, $\alpha_1(1-\alpha_1)$ is nearly 0 for most pairs of keys,
-# and their scores get hardly any gradient, *whether the choice was right or wrong*. With the scale, the factor $1/\tau$
-# makes every gradient $\sqrt{d_k}$ times smaller. Only a measurement can tell which effect wins; section 8 has the
-# formula for many keys.
-#
-# ### Entropy and gradient, measured
-#
-# The result first: **with the scale, attention starts alike at every width; without it, the gradient of a wide head
-# goes to few of its queries.** We draw 1000 queries with 16 keys each. The **entropy** of their weights, $-\sum_j
-# \alpha_j \ln \alpha_j$, is 0 if one key gets everything and $\ln 16 \approx 2.77$ if all get the same. The gradient
-# is the one that arrives at the query, from which $W_q$ learns.
-
-
-# %% slide="What is measured: entropy, and the gradient at the query"
-def attend_at_random(d_k, tau, seed, variance=1.0):
-    """Entropy of the weights, and length of the gradient, for 100 sequences of 10 random queries."""
-    generator = torch.Generator().manual_seed(seed)
-    query = torch.randn(100, 10, d_k, generator=generator) * math.sqrt(variance)
-    key = torch.randn(100, 16, d_k, generator=generator) * math.sqrt(variance)
-    value = torch.randn(100, 16, 6, generator=generator)  # d_v = 6
-    g = torch.randn(100, 10, 6, generator=generator) / math.sqrt(6)  # ∂L/∂z, of length about 1
-    query.requires_grad_()
-    weights = (query @ key.transpose(-2, -1) / tau).softmax(dim=-1)  # (100, 10, 16)
-    (gradient,) = torch.autograd.grad(weights @ value, query, grad_outputs=g)  # ∂L/∂q
-    entropy = torch.special.entr(weights).sum(dim=-1)  # entr(α) is -α ln α
-    return entropy.detach(), gradient.norm(dim=-1)
-
-
-# %% slide="With the scale, attention starts alike at every width" tags=["hide-input"]
-widths = [2**k for k in range(2, 11)]  # 4, 8, ..., 1024
-
-
-def over_widths(scaled, variance=1.0):
-    """Mean entropy, median gradient and mean gradient: (seeds, widths, 3)."""
-    rows = []
-    for seed in range(5):
-        for d_k in widths:
-            tau = math.sqrt(d_k) if scaled else 1
-            entropy, gradient = attend_at_random(d_k, tau, seed, variance)
-            rows.append([entropy.mean(), gradient.median(), gradient.mean()])
-    return torch.tensor(rows).reshape(5, len(widths), 3)
-
-
-with_scale, without = over_widths(True), over_widths(False)
-at = {d_k: number for number, d_k in enumerate(widths)}
-assert ((with_scale[..., 0] - 2.36).abs() < 0.06).all()
-assert ((with_scale[..., 1] - 0.25).abs() < 0.04).all()
-assert (without[:, at[1024], 0] < 0.12).all()
-typical, average = without[..., 1] / with_scale[..., 1], without[..., 2] / with_scale[..., 2]
-assert (typical[:, : at[64] + 1] > 1.25).all()  # more gradient without the scale up to 64
-assert ((typical[:, at[128]] > 0.7) & (typical[:, at[128]] < 0.9)).all()
-assert ((typical[:, at[256]] > 0.15) & (typical[:, at[256]] < 0.21)).all()
-assert (typical[:, at[1024]] < 0.002).all()
-assert (average > 1.8).all() and (average[:, at[64] :] > 3.5).all()
-table = {16: (0.65, 0.9), 64: (0.40, 1.1), 128: (0.21, 1.2), 256: (0.04, 1.2), 1024: (0.0002, 1.3)}
-for d_k, (in_median, in_mean) in table.items():
-    assert abs(without[:, at[d_k], 1].median() - in_median) < 0.15 * in_median
-    assert abs(without[:, at[d_k], 2].median() - in_mean) < 0.06
-shares_of_close = []  # what the tenth with the closest best scores gets, at 256
-for seed in range(5):
-    _, gradient = attend_at_random(256, 1, seed)
-    generator = torch.Generator().manual_seed(seed)
-    q = torch.randn(100, 10, 256, generator=generator)
-    k = torch.randn(100, 16, 256, generator=generator)
-    best, second = (q @ k.transpose(-2, -1)).topk(2, dim=-1).values.flatten(0, 1).T
-    closest = (best - second).argsort()[:100]
-    shares_of_close.append(gradient.flatten()[closest].sum() / gradient.sum())
-assert 0.41 < min(shares_of_close) and max(shares_of_close) < 0.52
-like_linear = [over_widths(scaled, variance=1 / 3) for scaled in (False, True)]
-advantage = like_linear[0][..., 1] / like_linear[1][..., 1]  # (seeds, widths)
-assert (advantage > 2).all() and (advantage < 9).all()
-
-figure, (left, right) = plotting.panels(2, height=4.8)
-look = {"xscale": "log", "xlabel": f"width {plotting.symbol('d_k')}"}
-entropies = {"scaled": with_scale[..., 0], "not scaled": without[..., 0]}
-plotting.curves(left, widths, entropies, ylim=(0, 2.9), **look)
-gradients = {
-    "scaled": with_scale[..., 1],
-    "not scaled": without[..., 1],
-    "not scaled:\nmean": without[..., 2],
-}
-plotting.curves(right, widths, gradients, yscale="log", ylim=(1e-4, 4), **look)
-left.set_title("entropy of the weights")
-right.set_title("gradient at the query")
-for ax in (left, right):
-    plotting.ticks_at(ax, x=widths[::2])
-plotting.picture(
-    figure,
-    caption="Without the scale the weights become all or nothing, and the typical query loses its gradient "
-    "beyond width 128, while the mean grows.",
-    alt="Two panels over the width d_k from 4 to 1024, medians and ranges of five seeds. Left, the entropy: "
-    "scaled it stays near 2.4; not scaled it falls from 1.8 at width 4 to 0.1 at 1024. Right, the gradient at "
-    "the query, both axes logarithmic: scaled the median stays near 0.25; not scaled it rises from 0.41 to "
-    "0.65 at 16, is 0.40 at 64, crosses the scaled one near 128 and falls to 0.04 at 256 and 0.0002 at 1024, "
-    "while the mean without the scale rises from 0.5 to about 1.2.",
-)
-
-# %% [markdown]
-# <!-- slide: In wide heads without the scale, the typical gradient vanishes and the mean grows -->
-#
-# | $d_k$ | 16 | 64 | 128 | 256 | 1024 |
-# |---|--:|--:|--:|--:|--:|
-# | gradient of the typical query, scaled | 0.24 | 0.25 | 0.25 | 0.25 | 0.25 |
-# | of the typical query, not scaled | 0.65 | 0.40 | 0.21 | 0.04 | 0.0002 |
-# | mean of all queries, not scaled | 0.9 | 1.1 | 1.2 | 1.2 | 1.3 |
-#
-# With the scale both curves are flat. Without it, "the gradient vanishes" is only half of the story. Up to $d_k = 64$
-# the typical query gets *more* gradient without the scale; at 256 it gets about a sixth of the scaled one. Yet the
-# *mean* is larger without the scale at every width, because no gradient is divided by $\sqrt{d_k}$, and in wide layers
-# **the gradient becomes uneven**. At 256 the tenth of the queries whose two best scores are closest gets about half of
-# it. All this holds for entries of variance 1; section 8 repeats it for those of a new `nn.Linear`.
-#
 # ### Temperature
 #
-# The divisor $\tau$ has a name from physics, **temperature**. At high temperature the weights are flat, at low
-# temperature they are peaked, and $\sqrt{d_k}$ is the temperature that fits the width.
-#
-# Try it on six random queries and eight random keys. The menu *attention* sets their width, and $\tau$ starts at 1.
+# The divisor $\tau$ is called the **temperature**. At high temperature the weights are flat, at low temperature they
+# are peaked, and $\sqrt{d_k}$ is the temperature that fits the width. Try it on six random queries and eight random
+# keys. The menu *attention* sets their width, and $\tau$ starts at 1.
 #
 # <!-- slide: Three things to try in the view on the next slide -->
 #
@@ -664,8 +546,8 @@ live.attention_view(
 # <details><summary>What you should see</summary>
 #
 # - One key gets more than 0.9 in none of the rows at width 4, in two at 16 and in four at 64.
-# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, where eight equal ones would have 0.125,
-#   so at initialisation a divisor of $d_k$ makes the weights too flat.
+# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, so at initialisation a divisor of $d_k$
+#   makes the weights too flat.
 # - At $\tau = 1$ no weight of q3 moves in the second decimal. Divided by 8, the same step moves its largest weight by
 #   0.07.
 #
@@ -677,13 +559,16 @@ questions.ask("03", "what-the-root-does")
 # %% [markdown]
 # ### Does it matter for learning?
 #
-# Only training can show whether uneven gradients do harm. The task is the dictionary of section 1. A list names 32
-# items in English, each with one of eight prices **drawn anew for every list**, so prices cannot be memorised. A
-# customer asks for each item in German. What stays the same, and has to be learned, is which query belongs to which
-# key. Guessing is right in 0.125 of the cases.
+# Attention is often said to need the scale because gradients vanish without it. That is half of the story. The factor
+# $1/\tau$ makes every gradient smaller as well, and at $d_k = 64$ the typical query gets *more* gradient without the
+# scale (section 8). Only training can show whether a missing scale does harm.
 #
-# German words become queries, English words keys and prices values. Only the values depend on the list, so the weights
-# are the same for every list. A fourth map turns each context vector into **logits**, one number for each price.
+# The task is the dictionary of section 1. A list names 32 items in English, each with one of eight prices **drawn anew
+# for every list**, so prices cannot be memorised. A customer asks for each item in German, and the model has to learn
+# which query belongs to which key.
+#
+# German words become queries, English words keys and prices values, so the weights are the same for every list. A
+# fourth map turns each context vector into **logits**, one number for each price.
 
 # %%
 num_items, num_prices, width = 32, 8, 32
@@ -711,6 +596,12 @@ class PriceList(nn.Module):
         return self.w_o(weights @ value), weights
 
 
+# %% [markdown]
+# We train each model for 300 steps of plain gradient descent. Here is the accuracy of the last 30 steps, for three
+# seeds:
+
+
+# %% tags=["hide-input"]
 def train(model, rate, steps=300):
     """Accuracy at each step (steps,), on lists that the model has not learned from yet."""
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
@@ -845,32 +736,24 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The picture is **recorded** by `sources/recorded/price_list.py`.
-#
 # <!-- slide: Head width 64 survives without the scale, 256 does not -->
 #
 # - **With the scale**, every run from width 16 to 1024 learns all prices, from both initialisations and at the same
 #   learning rate, 0.3.
-# - **Without it, from `nn.Linear`**, width 64, the head width of BERT and GPT-2, loses little: it reaches 0.95 to 0.97
-#   at its best rate, 0.1. At 256 the model reaches 0.50 to 0.63, and at 1024 0.18 to 0.37.
-# - **Without it, from unit variance**, the failure comes earlier. At 64 the model reaches 0.33 to 0.45, and from 256 on
-#   0.12 to 0.29.
+# - **Without it, from `nn.Linear`**, width 64, the head width of BERT and GPT-2, loses little. Width 256 gets only 0.50 to
+#   0.63 of the prices right.
+# - **Without it, from unit variance**, where queries and keys are $\sqrt{3}$ times as large, even width 64 gets fewer
+#   than half of the prices right.
 #
-# More steps help in part, and Adam does no better (section 8).
-#
-# The typical gradient does not explain why 256 fails where 64 does not, since from `nn.Linear` it is larger without the
-# scale at both. A likelier explanation is the weight of the *right* key at the start, to which its gradient is
-# proportional (section 8). In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at 1024; with
-# the scale, it is 0.024 to 0.031 at every width, close to 1/32.
-#
-# So a missing scale hurts where scores start out large, in wide heads or after a large initialisation.
+# So a missing scale hurts where scores start out large, in wide heads or after a large initialisation. More steps help
+# in part, and Adam does no better (section 8). The picture is **recorded** by `sources/recorded/price_list.py`.
 
 # %% [markdown]
 # ## 5. A softmax that cannot overflow
 #
-# Beyond about 709.8 in float64, 88.7 in float32 and 11.1 in float16, the exponential overflows to infinity, and
-# infinity divided by infinity is NaN, not a number. The largest score of section 2, 92, is too large for float32, and
-# even the scaled one, 23, is too large for float16. Here is the formula, taken literally, in NumPy:
+# Large scores also break the arithmetic. Beyond 11.1 in float16, 88.7 in float32 and 709.8 in float64, the exponential
+# overflows to infinity, and infinity divided by infinity is NaN, not a number. The largest score of section 2 was 92.
+# Here is the formula, taken literally, in NumPy:
 
 
 # %% slide="Taken literally, the softmax overflows"
@@ -925,14 +808,12 @@ questions.ask("03", "one-maximum-for-all-rows")
 #
 # <!-- slide: Summary -->
 #
-# - $q = x W_q$, $k = x W_k$ and $v = x W_v$ are three learned maps, the same for all words. The output is the
-#   weighted average of the values.
-# - Attention is $\mathrm{softmax}(QK^\top/\sqrt{d_k})\,V$, with the softmax along each row.
+# - Attention is $\mathrm{softmax}(QK^\top/\sqrt{d_k})\,V$, with the softmax along each row. $Q$, $K$ and $V$ come from
+#   three learned maps.
 # - A dot product of independent entries with mean 0 and variance 1 has variance $d_k$, and a scaled one has variance 1.
-#   Without the scale, wide queries start with a saturated softmax and an uneven gradient. At unit variance, the typical
-#   query loses it beyond a width of about 128.
-# - With the scale, the price lists are learned at every width from 16 to 1024. Without it, 64 is still fine from
-#   `nn.Linear` and 256 is not; from unit variance, 64 is already far behind after 300 steps.
+#   Without the scale, the softmax of a wide head starts saturated.
+# - With the scale, the price lists are learned at every width from 16 to 1024. Without it, width 256 fails from
+#   `nn.Linear`, and width 64 from unit variance, after 300 steps.
 # - Subtract the largest score of the row before the exponential.
 #
 # **Now you:** [assignment a3, scaled dot-product
@@ -942,25 +823,15 @@ questions.ask("03", "one-maximum-for-all-rows")
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 3, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your own
-# words before you look.
+# The questions in sections 3, 4 and 5 can be checked on the spot. This one is open, so answer it in your own words
+# before you look.
 #
-# **1.** Where is the mistake in `F.softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(d_k)`?
+# Where is the mistake in `F.softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(d_k)`?
 #
 # <details><summary>Answer</summary>
 #
 # The division comes after the softmax. The rows then sum to $1/\sqrt{d_k}$, and the softmax is as saturated as
 # ever. Scale the scores, not the weights.
-#
-# </details>
-#
-# **2.** "At $d_k = 64$ attention needs the scale because the gradient vanishes without it." Is that true?
-#
-# <details><summary>Answer</summary>
-#
-# No. At unit variance the typical query even gets more gradient without the scale, 0.40 against 0.25, and with the
-# variance of `nn.Linear` it gets eight times as much (section 8). What the scale prevents at this width, mainly at unit
-# variance, is an uneven gradient.
 #
 # </details>
 
@@ -990,9 +861,8 @@ print(f"without the mean {without_mean.std():.1f}")
 # most extreme sums.
 #
 # A good initialisation has **mean zero and variance $1/d_\text{model}$**, or some constant times that. Then the
-# variance of a query's entry does not depend on the width. With $1/d_\text{model}$ itself it is about the variance of
-# the word's entries (Glorot and Bengio, 2010, give the argument). `nn.Linear` uses a third of this variance, which
-# makes the scores three times smaller; both are in use, and section 4 shows how much this constant can matter.
+# variance of a query's entry does not depend on the width (Glorot and Bengio, 2010). `nn.Linear` uses a third of this
+# variance, which makes the scores three times smaller; section 4 shows how much this constant can matter.
 
 # %% slide="With `rand`, three words are everybody's favourites" tags=["hide-input"]
 assert torch.corrcoef(both)[0, 1] > 0.97 and abs(common.std() - 37.8) < 0.1
@@ -1142,10 +1012,12 @@ assert np.dot(batch, swapped).shape == (2, 5, 2, 5) and (batch @ swapped).shape 
 # %% [markdown]
 # ## 8. Going deeper: how the unscaled model fails
 #
-# **The gradient for many keys.** Let $g = \partial L / \partial z$ be the gradient of the loss at the output. A change
-# of $\omega_j$ moves $\alpha_j$ with slope $\alpha_j(1-\alpha_j)/\tau$ and every other $\alpha_k$ with slope
-# $-\alpha_j \alpha_k/\tau$, and each $\alpha_k$ moves the loss with slope $g \cdot v^{(k)}$. Summed over $k$, with $z =
-# \sum_k \alpha_k v^{(k)}$, this gives
+# ### The gradient for many keys
+#
+# Let $g = \partial L / \partial z$ be the gradient of the loss at the output. A change of $\omega_j$ moves $\alpha_j$
+# with slope $\alpha_j(1-\alpha_j)/\tau$ and every other $\alpha_k$ with slope $-\alpha_j \alpha_k/\tau$, and each
+# $\alpha_k$ moves the loss with slope $g \cdot v^{(k)}$. Summed over $k$, with $z = \sum_k \alpha_k v^{(k)}$, this
+# gives
 #
 # <!-- slide: A key's gradient is proportional to its weight -->
 #
@@ -1155,13 +1027,125 @@ assert np.dot(batch, swapped).shape == (2, 5, 2, 5) and (batch @ swapped).shape 
 # If one weight is 1, then $z = v^{(j)}$ for that key and its bracket vanishes, while all other $\alpha_j$ are 0, so no
 # score gets any gradient.
 #
-# **The gradient at a smaller variance.** Section 4 measured entropy and gradient for entries of variance 1. With
-# ordinary inputs, the queries and keys of a new `nn.Linear` have a third of that, so their scores spread as ours did at
-# a ninth of the width. Measured with variance ⅓, the typical query gets two to nine times as much gradient *without*
-# the scale, at every width up to 1024.
+# ### Entropy and gradient, measured
 #
-# **The weights before and after.** At $d_k = 256$ and unit variance, the unscaled model hardly learns. Compare its
-# weights *before* the first step and after the last, in five runs:
+# **With the scale, attention starts alike at every width; without it, the gradient of a wide head goes to few of its
+# queries.** We draw 1000 queries with 16 keys each. The **entropy** of their weights, $-\sum_j \alpha_j \ln \alpha_j$,
+# is 0 if one key gets everything and $\ln 16 \approx 2.77$ if all get the same. The gradient is the one that arrives at
+# the query, from which $W_q$ learns.
+
+
+# %% tags=["hide-input"]
+def attend_at_random(d_k, tau, seed, variance=1.0):
+    """Entropy of the weights, and length of the gradient, for 100 sequences of 10 random queries."""
+    generator = torch.Generator().manual_seed(seed)
+    query = torch.randn(100, 10, d_k, generator=generator) * math.sqrt(variance)
+    key = torch.randn(100, 16, d_k, generator=generator) * math.sqrt(variance)
+    value = torch.randn(100, 16, 6, generator=generator)  # d_v = 6
+    g = torch.randn(100, 10, 6, generator=generator) / math.sqrt(6)  # ∂L/∂z, of length about 1
+    query.requires_grad_()
+    weights = (query @ key.transpose(-2, -1) / tau).softmax(dim=-1)  # (100, 10, 16)
+    (gradient,) = torch.autograd.grad(weights @ value, query, grad_outputs=g)  # ∂L/∂q
+    entropy = torch.special.entr(weights).sum(dim=-1)  # entr(α) is -α ln α
+    return entropy.detach(), gradient.norm(dim=-1)
+
+
+# %% slide="With the scale, attention starts alike at every width" tags=["hide-input"]
+widths = [2**k for k in range(2, 11)]  # 4, 8, ..., 1024
+
+
+def over_widths(scaled, variance=1.0):
+    """Mean entropy, median gradient and mean gradient: (seeds, widths, 3)."""
+    rows = []
+    for seed in range(5):
+        for d_k in widths:
+            tau = math.sqrt(d_k) if scaled else 1
+            entropy, gradient = attend_at_random(d_k, tau, seed, variance)
+            rows.append([entropy.mean(), gradient.median(), gradient.mean()])
+    return torch.tensor(rows).reshape(5, len(widths), 3)
+
+
+with_scale, without = over_widths(True), over_widths(False)
+at = {d_k: number for number, d_k in enumerate(widths)}
+assert ((with_scale[..., 0] - 2.36).abs() < 0.06).all()
+assert ((with_scale[..., 1] - 0.25).abs() < 0.04).all()
+assert (without[:, at[1024], 0] < 0.12).all()
+typical, average = without[..., 1] / with_scale[..., 1], without[..., 2] / with_scale[..., 2]
+assert (typical[:, : at[64] + 1] > 1.25).all()  # more gradient without the scale up to 64
+assert ((typical[:, at[128]] > 0.7) & (typical[:, at[128]] < 0.9)).all()
+assert ((typical[:, at[256]] > 0.15) & (typical[:, at[256]] < 0.21)).all()
+assert (typical[:, at[1024]] < 0.002).all()
+assert (average > 1.8).all() and (average[:, at[64] :] > 3.5).all()
+table = {16: (0.65, 0.9), 64: (0.40, 1.1), 128: (0.21, 1.2), 256: (0.04, 1.2), 1024: (0.0002, 1.3)}
+for d_k, (in_median, in_mean) in table.items():
+    assert abs(without[:, at[d_k], 1].median() - in_median) < 0.15 * in_median
+    assert abs(without[:, at[d_k], 2].median() - in_mean) < 0.06
+shares_of_close = []  # what the tenth with the closest best scores gets, at 256
+for seed in range(5):
+    _, gradient = attend_at_random(256, 1, seed)
+    generator = torch.Generator().manual_seed(seed)
+    q = torch.randn(100, 10, 256, generator=generator)
+    k = torch.randn(100, 16, 256, generator=generator)
+    best, second = (q @ k.transpose(-2, -1)).topk(2, dim=-1).values.flatten(0, 1).T
+    closest = (best - second).argsort()[:100]
+    shares_of_close.append(gradient.flatten()[closest].sum() / gradient.sum())
+assert 0.41 < min(shares_of_close) and max(shares_of_close) < 0.52
+like_linear = [over_widths(scaled, variance=1 / 3) for scaled in (False, True)]
+advantage = like_linear[0][..., 1] / like_linear[1][..., 1]  # (seeds, widths)
+assert (advantage > 2).all() and (advantage < 9).all()
+
+figure, (left, right) = plotting.panels(2, height=4.8)
+look = {"xscale": "log", "xlabel": f"width {plotting.symbol('d_k')}"}
+entropies = {"scaled": with_scale[..., 0], "not scaled": without[..., 0]}
+plotting.curves(left, widths, entropies, ylim=(0, 2.9), **look)
+gradients = {
+    "scaled": with_scale[..., 1],
+    "not scaled": without[..., 1],
+    "not scaled:\nmean": without[..., 2],
+}
+plotting.curves(right, widths, gradients, yscale="log", ylim=(1e-4, 4), **look)
+left.set_title("entropy of the weights")
+right.set_title("gradient at the query")
+for ax in (left, right):
+    plotting.ticks_at(ax, x=widths[::2])
+plotting.picture(
+    figure,
+    caption="Without the scale the weights become all or nothing, and the typical query loses its gradient "
+    "beyond width 128, while the mean grows.",
+    alt="Two panels over the width d_k from 4 to 1024, medians and ranges of five seeds. Left, the entropy: "
+    "scaled it stays near 2.4; not scaled it falls from 1.8 at width 4 to 0.1 at 1024. Right, the gradient at "
+    "the query, both axes logarithmic: scaled the median stays near 0.25; not scaled it rises from 0.41 to "
+    "0.65 at 16, is 0.40 at 64, crosses the scaled one near 128 and falls to 0.04 at 256 and 0.0002 at 1024, "
+    "while the mean without the scale rises from 0.5 to about 1.2.",
+)
+
+# %% [markdown]
+# With the scale both curves are flat. Without it, the typical query gets *more* gradient up to $d_k = 64$, where it is
+# 0.40 against 0.25, and from 128 on less and less. The *mean* is larger without the scale at every width, because no
+# gradient is divided by $\sqrt{d_k}$. So **the gradient becomes uneven**. At 256 the tenth of the queries whose two
+# best scores are closest gets about half of it.
+#
+# This holds for entries of variance 1. With ordinary inputs, the queries and keys of a new `nn.Linear` have a third of
+# that, and the typical query gets two to nine times as much gradient *without* the scale, at every width up to 1024.
+#
+# **Check yourself.** "At $d_k = 64$ attention needs the scale because the gradient vanishes without it." Is that true?
+#
+# <details><summary>Answer</summary>
+#
+# No. At unit variance the typical query even gets more gradient without the scale, and with the variance of `nn.Linear`
+# it gets eight times as much. What the scale prevents at this width, mainly at unit variance, is an uneven gradient.
+#
+# </details>
+#
+# ### The weights, before and after
+#
+# The typical gradient does not explain why 256 fails where 64 does not, since from `nn.Linear` it is larger without the
+# scale at both. A likelier reason is the weight of the *right* key at the start, to which its gradient is proportional.
+# In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at 1024; with the scale, it is 0.024 to
+# 0.031 at every width, close to 1/32.
+#
+# At $d_k = 256$ and unit variance, the unscaled model hardly learns. Compare its weights before the first step and
+# after the last, in five runs:
 
 
 # %%
@@ -1234,28 +1218,18 @@ plotting.picture(
 # right key is below $10^{-13}$. Its gradient is proportional to that weight, so almost nothing tells the model to raise
 # it. Training makes more queries confident but hardly any of them right.
 #
-# **Is the optimiser to blame, or a lack of patience?** These are all recorded runs, each setting at the best of its
-# learning rates.
+# ### More steps, another optimiser
+#
+# These are all recorded runs, each setting at the best of its learning rates.
 
 # %%
 print(RECORDED)
 
 # %% [markdown]
-# At unit variance and width 256, Adam reaches 0.12 to 0.30 at the best of six rates, 0.0003, and four times as many
-# steps of plain gradient descent reach 0.12 to 0.37. At width 64 these steps raise the accuracy to between 0.73 and
-# 0.87, and from `nn.Linear` at 256 to between 0.59 and 0.65.
-#
-# Adam would cure a gradient that is small for all queries alike. It cannot even out the queries, which share $W_q$ and
-# $W_k$. That suggests that the gradient is not merely small, but carries almost no information about the right keys.
-#
-# **Check yourself.** Would it help the unscaled model at $d_k = 256$ to clip long gradients?
-#
-# <details><summary>Answer</summary>
-#
-# There is no reason to hope so. Clipping makes steps shorter and keeps their direction, and the direction carries
-# almost no information about the right keys.
-#
-# </details>
+# Four times as many steps help much at width 64 from unit variance, and little elsewhere. Adam, at the best of six
+# rates, does no better than plain gradient descent. It would cure a gradient that is small for all queries alike, but
+# it cannot even out the queries, which share $W_q$ and $W_k$. That suggests that the gradient is not merely small, but
+# carries almost no information about the right keys.
 
 # %% [markdown]
 # ## 9. Going deeper: what the scale is not

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a4_masks
-#     deeper: 17
-#     minutes: 59
+#     deeper: 18
+#     minutes: 50
 #     summary: Causal and padding masks, −∞ before the softmax, and how to find a leak.
 #   jupytext:
 #     text_representation:
@@ -19,11 +19,9 @@
 # # Lecture 4: Masked attention
 #
 # From now on we speak of **tokens**, the units that a model reads; ours are words, punctuation and marks such as
-# `<bos>`. Attention lets every token attend to every other one. In two cases this has to be prevented. A model that
-# learns to generate text must not attend to the tokens it is about to predict, and no token should attend to padding,
-# which only fills the sentences of a batch up to the same length. A **mask** decides which query may attend to which
-# key. It takes one line of code, and if that line lets through too much, training looks perfect and the model is
-# useless.
+# `<bos>`. A model that learns to generate text must not attend to the tokens it is about to predict, and no token
+# should attend to padding. A **mask** decides which query may attend to which key. It takes one line of code, and if
+# that line lets through too much, training looks perfect and the model is useless.
 #
 # <!-- slide: By the end you can build masks and find leaks -->
 #
@@ -31,12 +29,10 @@
 #
 # - explain why a decoder may not see the future, and build shifted targets;
 # - build causal and padding masks, combine them, and predict their shapes;
-# - explain why −∞ is written *before* the softmax, and what goes wrong with zeros after it;
-# - handle a query that may attend to nothing;
-# - tell PyTorch's two opposite mask conventions apart;
+# - explain why −∞ is written *before* the softmax, and handle a query that may attend to nothing;
 # - find a leak of future tokens in a model without training it.
 #
-# **Time** about 59 minutes with views and questions, and 17 for going deeper.
+# **Time** about 50 minutes with views and questions, and 18 for going deeper.
 # **Needs** queries, keys, values and the scale of [lecture 3](03_scaled_dot_product_attention.ipynb).
 
 # %%
@@ -60,13 +56,10 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # %% [markdown]
 # ## 1. What a decoder may know
 #
-# A decoder **generates** a sentence one token at a time. When it predicts token 3, tokens 1 and 2 exist and token 4
-# does not.
-#
-# In training the whole sentence exists. So one pass through the network can predict all tokens side by side, each from
-# the true tokens before it. Feeding the model the true tokens instead of its own predictions is called **teacher
-# forcing** (Williams and Zipser, 1989); you met it in lecture 1. It is also dangerous, because the answers are in the
-# same tensor as the questions.
+# A decoder **generates** a sentence one token at a time. When it predicts token 3, token 4 does not exist. In training
+# it does, so that one pass can predict all tokens side by side, each from the true tokens before it. This is **teacher
+# forcing** (Williams and Zipser, 1989), which you met in lecture 1. It is also dangerous, because the answers are in
+# the same tensor as the questions.
 #
 # <!-- slide: Input 4 is the answer that output 3 must give -->
 #
@@ -83,18 +76,15 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # $y^{(i-1)}$, where $y^{(0)}$ is `<bos>`, the beginning of a sentence. From the output $z^{(i)}$ the model predicts
 # $y^{(i)}$.
 #
-# The rule is that **position $i$ may attend to position $j$ if $j \le i$.** That includes position $i$ itself, and
-# rightly so, because its input is $y^{(i-1)}$. The next input, at position $i+1$, is the answer $y^{(i)}$. Any path
-# from an answer to the output that has to predict it is called a **leak**.
-#
-# Only the decoder is restricted like this. An encoder reads a sentence that is finished, and may attend in both
-# directions.
+# So **position $i$ may attend to position $j$ if $j \le i$.** That includes position $i$ itself, whose input is
+# $y^{(i-1)}$. The next input is the answer $y^{(i)}$. Any path from an answer to the output that has to predict it is
+# called a **leak**. Only the decoder is restricted like this, because an encoder reads a sentence that is finished.
 
 # %% [markdown]
 # ## 2. Shifted targets
 #
 # The shift puts `<bos>` in front, moves every token one position to the right, and drops the last target, because
-# nothing follows it. Here is the shift as a loop. The second sentence is shorter and is filled up with `<pad>`.
+# nothing follows it. The second sentence is shorter and is filled up with `<pad>`.
 
 # %% slide="The shift puts `<bos>` in front and drops the last target"
 vocabulary = ["<pad>", "<bos>", "<eos>", "can", "you", "help", "me", "thanks"]
@@ -113,20 +103,16 @@ for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
     print(f"{name:>7}: " + " ".join(f"{vocabulary[k]:>6}" for k in row))
 
 # %% [markdown]
-# One sentence with $T$ positions gives $T$ training examples. Given `<bos>`, predict "can"; given `<bos> can`, predict
-# "you"; and so on.
-#
 # Position $i$ sees inputs 1 to $i$. Since the inputs are shifted, these are `<bos>` and the targets 1 to $i-1$. Hiding
-# position $i$ from itself as well, "to be safe", would keep attention from the latest token and leave position 1 with
-# nothing to attend to.
+# position $i$ from itself as well, "to be safe", would leave position 1 with nothing to attend to.
 
 # %% [markdown]
 # ## 3. The causal mask
 #
 # ### First without a mask
 #
-# The output at position $i$ should be what it would be if the sentence ended there. So we let it end there. This loop
-# never touches the future, so we can trust it. Random vectors stand for the queries, keys and values of five tokens.
+# The output at position $i$ should be what it would be if the sentence ended there. So we let it end there, in a loop
+# that never touches the future. Random vectors stand for the queries, keys and values of five tokens.
 
 # %% slide="A loop that never touches the future"
 generator = torch.Generator().manual_seed(4)
@@ -144,7 +130,7 @@ for i in range(T):
 # ### Then the mask
 #
 # A mask is a `bool` tensor with one row per query and one column per key. In this course **`True` means may
-# attend**. Here are three ways to build the causal mask:
+# attend**, while some of PyTorch's modules mean the opposite (section 8). Here are three ways to build the causal mask:
 
 # %% slide="The causal mask is the rule $j \\le i$, written down"
 by_loop = torch.empty(T, T, dtype=torch.bool)
@@ -163,7 +149,8 @@ assert torch.equal(masks.causal_mask(T), by_loop)
 print("all three are the mask of course_utils")
 
 # %% [markdown]
-# The comparison is the rule $j \le i$ itself, so you can check it by reading it and change it easily. With `& (position[:, None] - position[None, :] < 3)` each token sees a window of three.
+# The comparison is the rule $j \le i$ itself, so it is easy to check and to change. With `& (position[:, None] -
+# position[None, :] < 3)`, each token sees a window of three.
 
 # %% slide="How many cells does a causal mask leave visible?" tags=["hide-input"]
 questions.ask("04", "how-many-cells-are-visible")
@@ -199,13 +186,12 @@ assert torch.allclose(weights, of_the_course[1], atol=1e-6)
 print("hidden weights are exactly 0; course_utils.attention agrees")
 
 # %% [markdown]
-# This is why decoders are trained with a mask and not with a loop. The equality also tests that no token of the future
-# gets in and no token of the past is lost.
+# This is why decoders are trained with a mask and not with a loop.
 
 # %% [markdown]
 # ### Four ways to do it, two of them wrong
 #
-# Take one query with four keys. The first two may be seen, the last two are the future.
+# Take one query with four keys, of which the last two are the future.
 
 # %% slide="Two of four ways to hide a key are wrong"
 row_scores = torch.tensor([1.0, 0.0, 2.0, 1.0])
@@ -235,11 +221,10 @@ assert ways["mask after the softmax"].sum() - louder > 0.25
 # <!-- slide: Zeros hide nothing, and masking after the softmax leaks -->
 #
 # - **A score of 0 hides nothing**, because $\exp(0) = 1$, and the future keeps 35 % of the weight.
-# - **The mask after the softmax** leaves a row that sums to 0.27, because most of the weight had already gone to
-#   hidden keys. Worse, **it leaks**, because the hidden scores are still in the denominator. If the score of token 3
-#   grows, the weights of tokens 1 and 2 shrink and so reveal it.
-# - **Renormalised**, the row is right on paper, and usually on a computer, too (section 6). −∞ before the softmax needs
-#   no such care, because a hidden score has no effect.
+# - **The mask after the softmax** leaves a row that no longer sums to one. Worse, **it leaks**, because the hidden scores
+#   are still in the denominator, so that tokens 1 and 2 lose weight when the score of token 3 grows.
+# - **Renormalised**, the row is right on paper, and usually on a computer, too (section 7). −∞ before the softmax
+#   needs no such care.
 
 # %% slide="Where does the weight go if hidden scores are 0?" tags=["hide-input"]
 questions.ask("04", "zero-for-hidden-scores")
@@ -247,15 +232,13 @@ questions.ask("04", "zero-for-hidden-scores")
 # %% [markdown]
 # ### Click on a mask
 #
-# The map has a row for each query and a column for each key, and hatched cells are hidden. Click on a cell, or walk to
-# it with the arrow keys and press the space bar, to hide or show it. Predict first, and then try:
+# The map has a row for each query and a column for each key. Click on a cell, or walk to it with the arrow keys and
+# press the space bar, to hide or show it. Predict first, and then try:
 #
-# 1. Hide "you" from "me", in the last row. What happens to the *other* weights of this row? And to the other
-#    rows?
+# 1. Hide "you" from "me", in the last row. What happens to the other weights of this row, and to the other rows?
 # 2. Press *as given*, and hide the diagonal, cell by cell. What does the row of "can" attend to now?
-# 3. **Find the leak.** Under *attention* there are three more masks, A, B and C, written for this decoder. One of
-#    them leaks. Through which cell? One leaves a position with nothing to see. And one is safe, but hides more than it
-#    must.
+# 3. **Find the leak.** Under *attention* there are three more masks. One leaks, one leaves a position with nothing to see,
+#    and one is safe but hides more than it must. Which is which, and through which cell does the answer get in?
 
 # %% slide="Find the leak: which of three masks lets the answer through?" tags=["hide-input"]
 inputs = ["<bos>", "can", "you", "help", "me"]
@@ -303,29 +286,26 @@ live.attention_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# Every row is a softmax of its own. Hiding a cell multiplies the weights that stay visible in *that row* by one
-# factor, here 1.47, and changes no other row. With the diagonal hidden, as in mask B, the first row sees nothing
-# and has weights and output zero, and "can" can only attend to `<bos>`.
-#
-# The leak is in mask A, where the row of "you" must predict "help" and sees "help". The weight is only 0.07, but that
-# is no comfort. Attending to the answer lowers the loss, so training would raise it. Mask C shows each token itself
-# and the one before, so it has a short memory but no leak.
+# - Hiding a cell multiplies the other visible weights of *that row* by one factor, here 1.47, and changes no other row.
+# - With the diagonal hidden, as in mask B, the first row sees nothing and gets zeros, and "can" attends to `<bos>` only.
+# - Mask A leaks, because the row of "you" must predict "help" and sees "help". The weight is only 0.07, but training
+#   would raise it, since attending to the answer lowers the loss.
+# - Mask C shows each token itself and the one before.
 #
 # </details>
 
 # %% [markdown]
 # ## 4. Padding
 #
-# Short sentences of a batch are filled up with `<pad>`, and nobody should attend to it. This second mask depends on the
-# tokens and not on the position of the query.
+# Short sentences of a batch are filled up with `<pad>`, and nobody should attend to it.
 #
 # <!-- slide: Padding hides keys, never queries -->
 #
 # - **Only keys are masked.** The row of a pad may compute whatever it likes, since the loss leaves out every
 #   position whose *target* is a pad.
 # - **Masks combine by `&`**, because a key may be seen only if *every* mask allows it.
-# - **Shapes do the rest.** Scores are $(B, H, T, S)$, for the batch, the heads of lecture 5 (for now one), $T$ queries
-#   and $S$ keys. Where a mask is the same all along an axis, it has length 1 there, and broadcasting stretches it.
+# - **Shapes do the rest.** Scores are $(B, H, T, S)$, for the batch, the heads of lecture 5 (for now one), the queries
+#   and the keys. Where a mask is the same along an axis, it has length 1 there, and broadcasting stretches it.
 #
 # <!-- slide: Two masks combine to one of shape $(B, 1, T, T)$ -->
 #
@@ -354,7 +334,8 @@ for b in range(B):
 print("masks.padding_mask and masks.decoder_mask give the same")
 
 # %% [markdown]
-# The result for a sentence must not depend on which other sentences share its batch. Random vectors serve as queries, keys and values of "`<bos>` thanks `<eos>`":
+# The result for a sentence must not depend on which other sentences share its batch. We check it for "`<bos>` thanks
+# `<eos>`", with random vectors as queries, keys and values:
 
 # %% slide="Masked, a sentence does not notice its neighbours in the batch"
 table = torch.randn(len(vocabulary), d_k, generator=generator)  # a vector for every token
@@ -410,10 +391,10 @@ plotting.picture(
 # %% [markdown]
 # ### The trap: a mask of shape (B, S)
 #
-# It is tempting to omit the axes of length 1. Broadcasting aligns shapes from the *right*, so against scores
-# $(B, H, T, S)$ a mask $(B, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence. Usually
-# that stops with an error. If a batch happens to have as many sentences as there are queries, nothing complains, and
-# query $i$ gets the padding of sentence $i$, in every sentence.
+# It is tempting to omit the axes of length 1. Broadcasting aligns shapes from the *right*, so against scores $(B, H, T,
+# S)$ a mask $(B, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence. Usually that stops with
+# an error. But if a batch happens to have as many sentences as queries, nothing complains, and query $i$ gets the
+# padding of sentence $i$.
 
 # %% tags=["hide-input"]
 # T = 4 queries and B = 3 sentences: an error. T = 3 = B: weight on padding, and none with (B, 1, 1, S)
@@ -438,8 +419,7 @@ questions.ask("04", "a-flat-padding-mask")
 # %% [markdown]
 # ### Rows with nothing to attend to
 #
-# What should a query get if all its keys are hidden? Such rows occur when a sentence is padded on the left under a
-# causal mask. With −∞ everywhere the softmax is $0/0$:
+# If all keys of a query are hidden, as when a sentence is padded on the left under a causal mask, the softmax is $0/0$:
 
 # %% slide="With every key hidden, the softmax is NaN"
 left_padded = masks.decoder_mask(torch.tensor([[PAD, PAD, BOS, 3]]), PAD)[0, 0]  # (4, 4)
@@ -448,9 +428,9 @@ print(torch.zeros(4, 4).masked_fill(~left_padded, -torch.inf).softmax(dim=-1))
 
 # %% [markdown]
 # A NaN does not stay in its row. Even if the loss leaves the row out, the backward pass multiplies its gradient, 0, by
-# the NaN weights, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. The gradient of $W_v$, which all rows share, becomes NaN,
-# and a single optimiser step ruins the whole model. In this course **a query that may attend to nothing gets weights and
-# output zero, with finite gradients.** One way is to fill before the softmax and again after it.
+# the NaN weights, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. A single optimiser step then ruins the whole model. In
+# this course **a query that may attend to nothing gets weights and output zero, with finite gradients.** One way is to
+# fill before the softmax and again after it.
 
 
 # %% slide="Fill before the softmax and again after it"
@@ -472,9 +452,8 @@ assert (masked_softmax(torch.zeros(4, 4), left_padded)[:2] == 0).all()
 # %% [markdown]
 # ### A mask inside a module
 #
-# A causal mask is not a parameter, but it belongs to the model and should move to the GPU with `model.to(device)`. This
-# is what **buffers** are for. The head below stores the largest causal mask it will need as a buffer, cuts it to the
-# length of the input, and joins it with the padding mask.
+# A causal mask is not a parameter, but it should move to the GPU with the model, and this is what **buffers** are for.
+# The head below cuts its mask to the length of the input and joins it with the padding mask.
 
 
 # %%
@@ -512,53 +491,6 @@ assert [name for name, _ in layer.named_buffers()] == ["may_attend"]
 assert len(list(layer.parameters())) == 3
 
 # %% [markdown]
-# ### PyTorch has two conventions, and they are opposite
-#
-# PyTorch's function for attention and its modules read the same mask in opposite ways:
-#
-# <!-- slide: PyTorch's two conventions are opposite -->
-#
-# | call | argument | a `True` means |
-# |---|---|---|
-# | `F.scaled_dot_product_attention` | `attn_mask` | **may attend**, as in this course |
-# | `nn.MultiheadAttention` | `attn_mask`, `key_padding_mask` | **hide** |
-# | `nn.Transformer` and its layers | `src_mask`, `tgt_mask`, …, `…_key_padding_mask` | **hide** |
-#
-# No call complains about the other's mask, so we measure.
-
-# %% slide="The same mask hides the past in one call and the future in the other"
-tokens = torch.randn(1, T, d_k, generator=generator)  # (B, T, d_k)
-identity_values = torch.eye(T)[None]  # (B, T, T): the output is then the weights
-by_function = F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=mask)
-
-module = nn.MultiheadAttention(d_k, num_heads=1, batch_first=True)
-module.in_proj_weight.data = torch.eye(d_k).repeat(3, 1)  # W_q, W_k, W_v, stacked: no change
-_, by_module = module(tokens, tokens, tokens, attn_mask=mask)  # weights (B, T, T), the same mask
-_, by_inverse = module(tokens, tokens, tokens, attn_mask=~mask)
-
-print("function, last query but one:", by_function[0, -2])
-print("module, the same mask:       ", by_module[0, -2].detach())
-print("module, ~mask:               ", by_inverse[0, -2].detach())
-
-# %% tags=["hide-input"]
-_, (expected,) = attention.scaled_dot_product_attention(tokens, tokens, tokens, mask)
-assert torch.allclose(by_function[0], expected, atol=1e-6)
-assert torch.allclose(by_inverse[0], expected, atol=1e-6)
-seen = by_module[0, :-1]  # (T - 1, T): its last row sees nothing
-assert (seen[mask[:-1]] == 0).all() and (seen[~mask[:-1]] > 0).all()
-with_ones, without = (
-    F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=chosen)[0]
-    for chosen in (mask.float(), None)
-)
-assert (with_ones > 0).all() and not torch.allclose(with_ones, without, atol=1e-2)
-print("with the same mask, the module sees the future and nothing else; with ~mask it is right")
-
-# %% [markdown]
-# Two habits avoid the trap. **Float masks of 0 and −∞ mean the same in both**, because they are *added* to the scores.
-# A mask of zeros and ones turned into floats hides nothing in either. And **a name can say what `True` means**, as
-# `may_attend` and `is_pad` do.
-
-# %% [markdown]
 # ## 5. Finding a leak
 #
 # ### Without training
@@ -569,9 +501,9 @@ print("with the same mask, the module sees the future and nothing else; with ~ma
 #
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
-# We test a small language model. It has token vectors, learned position vectors (lecture 6), and two layers of masked
-# attention, each followed by a small network that works on each position alone. The sums `x + …` are **residual
-# connections**, and the outputs are **logits**, one number for each possible next token.
+# We test a small language model with token vectors, position vectors (lecture 6), and two layers of masked attention,
+# each followed by a small network. The sums `x + …` are **residual connections**, and the outputs are logits, one for
+# each possible next token.
 
 
 # %%
@@ -599,7 +531,7 @@ class LanguageModel(nn.Module):
 
 # %% [markdown]
 # The test treats the model as a black box from ids to logits. An *untrained* model is usually enough, because the mask
-# does not depend on the parameters, as long as no layer starts at zero.
+# does not depend on the parameters.
 
 
 # %% slide="Change one token, and compare all outputs"
@@ -662,29 +594,11 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
 
 # %% [markdown]
 # The off-by-one mask reveals only one extra token, yet position 1 depends on two: it sees position 2, and in the layer
-# below position 2 has already seen position 3. With $L$ layers the leak is $L$ tokens deep. The last line shows why you
-# should test models and not masks, because its mask is correct.
+# below position 2 has already seen position 3. With $L$ layers the leak is $L$ tokens deep. The mask of the last model
+# is correct, and so you should test models and not masks.
 #
-# A leak that the test finds is proof, once `eval()` has switched off dropout. But can you trust it when it finds none?
-# Here is a leaking model whose attention starts at zero:
-
-# %% slide="A layer that starts at zero hides the leak from the test"
-silent = LanguageModel(VOCABULARY_SIZE, padding_only)
-for attend in silent.attention:
-    nn.init.zeros_(attend.w_v.weight)  # attention contributes nothing until it is trained
-changed = changed_outputs(silent, probe, other=UNUSED)  # (T, T)
-print("leaks:", int(leaks(changed).sum()))
-print("outputs react to their own token:    ", bool((changed.diagonal() > 0).all()))
-print("outputs react to any earlier token:  ", bool((changed.tril(diagonal=-1) > 0).any()))
-
-# %% tags=["hide-input"]
-assert not leaks(changed).any() and (changed.diagonal() > 1e-3).all()
-assert (changed.tril(diagonal=-1) == 0).all()
-
-# %% [markdown]
-# The test finds nothing, although this model will leak as soon as it learns. So finding no leak counts only for these
-# tokens and weights, and only if each output also reacts to the *earlier* tokens. Reacting to its own is not enough,
-# because a residual connection passes that on even if attention contributes nothing.
+# A leak that the test finds is proof, once `eval()` has switched off dropout. Finding none counts only if each output
+# also reacts to the *earlier* tokens; section 6 shows why.
 #
 # ### What a leak looks like when you train
 #
@@ -695,9 +609,8 @@ assert (changed.tril(diagonal=-1) == 0).all()
 #
 # 1. **Teacher-forced.** The whole sentence goes in, and each position predicts its token, as validation usually does.
 # 2. **Token by token.** Position $i$ is asked when the input *ends* there, so there is nothing to look up.
-# 3. **Free-running.** The model gets three tokens and generates the rest itself. We call its sentence
-#    **well-formed** if it ends, and if every pair of neighbouring tokens also occurs somewhere in the training
-#    sentences.
+# 3. **Free-running.** The model gets three tokens and generates the rest. The result is **well-formed** if it ends, and if
+#    all pairs of neighbouring tokens occur in the training sentences.
 
 # %% tags=["hide-input"]
 drawn = [pair.target for pair in data.sample_pairs(30_000, seed=0, part="train")]
@@ -711,7 +624,7 @@ print(f"{len(train_ids)} sentences to train, {len(held_out)} held out, {len(engl
 print("for example:", sentences[0])
 
 
-# %%
+# %% tags=["hide-input"]
 def train(may_attend, seed, steps=150):
     torch.manual_seed(seed)
     model = LanguageModel(len(english), may_attend)
@@ -745,9 +658,8 @@ def token_by_token(model, target):
 
 
 # %% [markdown]
-# Two tables serve as yardsticks. The *table of counts* predicts whichever token most often follows the last one. The
-# *table of whole prefixes* has memorised what follows each beginning of a training sentence, and no model that sees
-# only the beginning can be more accurate on these.
+# As yardsticks, a *table of counts* predicts whichever token most often follows the last one, and a *table of whole
+# prefixes* has memorised what follows each beginning of a training sentence.
 
 
 # %% tags=["hide-input"]
@@ -838,21 +750,89 @@ plotting.picture(
 )
 
 # %% [markdown]
-# By the first bar alone, both leaking models are perfect. Judged by what they are for, it is the other way round.
+# By the first bar alone, both leaking models are perfect. By what they are for, they are useless.
 #
 # - **Teacher-forced, the leaking models copy the answer.** Put a random token at the next input, and they predict this
 #   very token in 61 to 67 % of the cases, the causal model in 1 %.
-# - **Token by token, there is nothing to copy**, and they do worse than the table of counts, the thin line. For the
-#   causal model nothing changes, because its outputs never depended on what follows.
-# - **0.42 is not poor**, because the same beginning goes on in several ways. After "you want to" the training sentences
-#   have 21 different tokens, and even the most common one accounts for only 13 %. Even the memorised prefixes reach
-#   only 63 %. A perfect score where perfection is impossible is a symptom.
-# - **Free-running, only the causal model generates text that ends and has likely neighbours.** In this run it passes
-#   about as often as real sentences do. That does not check grammar.
+# - **Token by token, there is nothing to copy**, and they do worse than the table of counts. The causal model shows
+#   no gap between the two, and with dropout off, a gap is proof of a leak.
+# - **Free-running, only the causal model generates text that ends and has likely neighbours.** In this run it does so
+#   about as often as real sentences do.
 #
-# Five seeds, a lower learning rate, and at that rate four times as many steps, shift the numbers, not the verdict. The
-# table is **recorded** by `sources/recorded/leaks.py`. Each entry gives the median, the smallest and the largest of five
-# seeds; `copied` is the share of random next tokens that are predicted.
+# **An accuracy of 0.42 is not poor**, because the same beginning goes on in several ways. Even the memorised prefixes
+# reach only 63 %. A perfect score where perfection is impossible is a symptom. Five seeds and a lower learning rate
+# shift the numbers, not the verdict (section 6).
+#
+# Even without a leak, a model in training never meets its own mistakes. This is **exposure bias** (Ranzato et al.,
+# 2016), and it is a matter of degree. A leak is a bug.
+
+# %% [markdown]
+# ## Summary
+#
+# <!-- slide: What to take home -->
+#
+# - A decoder may see the past and itself, $j \le i$, because its input is the target shifted by one.
+# - Hide by −∞ before the softmax, since a score of 0 hides nothing, and a mask after the softmax leaks. A row with nothing
+#   to attend to gets zeros, with finite gradients.
+# - Padding hides keys and has the shape $(B, 1, 1, S)$; with `&` it combines with the causal mask to $(B, 1, T, T)$.
+# - Change a future token. If an earlier output changes, the model leaks; leaking models look best in training and cannot
+#   generate.
+#
+# **Now you:** [assignment a4, masks](../exercises/a4_masks/a4_masks.ipynb), and then [lecture
+# 5](05_multi_head_attention.ipynb). Sections 6 to 9 go deeper, and you can skip them.
+
+# %% [markdown]
+# ## Check yourself
+#
+# The questions in sections 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your own
+# words before you look.
+#
+# **1.** Your mask is right, but you feed the targets *unshifted*. What happens?
+#
+# <details><summary>Answer</summary>
+#
+# Position $i$ sees itself, and itself is now the answer. The model leaks although the mask is right, just as it does
+# with the *correct* shift and an off-by-one mask. Mask and shift belong together.
+#
+# </details>
+#
+# **2.** A colleague trains a language model on short sentences and reports 99.9 % next-token accuracy on held-out text.
+# Which two tests do you ask for?
+#
+# <details><summary>Answer</summary>
+#
+# Replace a future token and compare the earlier outputs; and compute the same accuracy token by token, with each whole
+# prefix run again through the same model, both with dropout off. If an output changes or the accuracies differ, the
+# model leaks. If neither test finds anything, ask whether the held-out sentences are really new.
+#
+# </details>
+
+# %% [markdown]
+# ## 6. Going deeper: how far to trust the test and the numbers
+#
+# **A leak that the test misses.** Here is a leaking model whose attention starts at zero:
+
+# %% slide="A layer that starts at zero hides the leak from the test"
+silent = LanguageModel(VOCABULARY_SIZE, padding_only)
+for attend in silent.attention:
+    nn.init.zeros_(attend.w_v.weight)  # attention contributes nothing until it is trained
+changed = changed_outputs(silent, probe, other=UNUSED)  # (T, T)
+print("leaks:", int(leaks(changed).sum()))
+print("outputs react to their own token:    ", bool((changed.diagonal() > 0).all()))
+print("outputs react to any earlier token:  ", bool((changed.tril(diagonal=-1) > 0).any()))
+
+# %% tags=["hide-input"]
+assert not leaks(changed).any() and (changed.diagonal() > 1e-3).all()
+assert (changed.tril(diagonal=-1) == 0).all()
+
+# %% [markdown]
+# The test finds nothing, although this model will leak as soon as it learns. Reacting to their own token is not enough,
+# because a residual connection passes that on even if attention contributes nothing. So finding no leak counts only for
+# these tokens and weights, and only if each output also reacts to the *earlier* tokens.
+#
+# **Other seeds, a lower rate, longer training.** The table is **recorded** by `sources/recorded/leaks.py`. Each entry
+# gives the median, the smallest and the largest of five seeds; `copied` is the share of random next tokens that are
+# predicted.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -882,73 +862,7 @@ for name in ("off by one", "padding only"):
     assert ranges[name][0, 3, 1] > 0.59  # most random tokens are copied, at the rate of the page
 
 # %% [markdown]
-# <!-- slide: Three symptoms of a leak -->
-#
-# | symptom | what it may mean |
-# |---|---|
-# | accuracy near one on a task with real uncertainty | the answer is in the input |
-# | teacher-forced good, generated text poor | the model relies on what is missing when it generates |
-# | teacher-forced and token-by-token accuracy differ, with dropout off and every prefix run from the start | proof that an output depends on what follows |
-#
-# Even without a leak, teacher forcing is easier than generating, because in training a model never meets its own
-# mistakes. This is **exposure bias** (Ranzato et al., 2016), and it is a matter of degree. A leak is a bug.
-
-# %% [markdown]
-# ## Summary
-#
-# <!-- slide: What to take home -->
-#
-# - A decoder may see the past and itself, $j \le i$. The input is the target shifted by one, so "itself" is the token
-#   before its target.
-# - One masked pass equals one pass per prefix.
-# - Hide by −∞ before the softmax. A score of 0 hides nothing, and a mask after the softmax breaks the sum and leaks.
-# - A row with nothing to attend to gets zeros, with finite gradients, if you fill before and after.
-# - Padding hides keys and has the shape $(B, 1, 1, S)$; with `&` it combines with the causal mask to $(B, 1, T, T)$.
-# - In `F.scaled_dot_product_attention` `True` shows, while in `nn.MultiheadAttention` `True` hides.
-# - Change a future token. If an earlier output changes, the model leaks. If none does, check that past tokens have an
-#   effect. Leaking models look best in training and cannot generate.
-#
-# **Now you:** [assignment a4, masks](../exercises/a4_masks/a4_masks.ipynb). After that comes [lecture
-# 5](05_multi_head_attention.ipynb), with several heads at once. Sections 6 to 8 go deeper, and you can skip them.
-
-# %% [markdown]
-# ## Check yourself
-#
-# The questions in sections 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your own
-# words before you look.
-#
-# **1.** Your mask is right, but you feed the targets *unshifted*. What happens?
-#
-# <details><summary>Answer</summary>
-#
-# Position $i$ sees itself, and itself is now the answer. The model leaks although the mask is right, just as it does
-# with the *correct* shift and an off-by-one mask. Mask and shift belong together.
-#
-# </details>
-#
-# **2.** Does an encoder leak, because it has no causal mask?
-#
-# <details><summary>Answer</summary>
-#
-# No. A leak is a path from the answer to the output that has to predict it; the encoder reads the source, and the answer is
-# in the target. BERT (Devlin et al., 2019) sees both sides of a token too, but there most of the tokens to be predicted
-# are replaced in the *input*. This is called "masked" as well, and it is another kind of mask.
-#
-# </details>
-#
-# **3.** A colleague trains a language model on short sentences and reports 99.9 % next-token accuracy on held-out text.
-# Which two tests do you ask for?
-#
-# <details><summary>Answer</summary>
-#
-# Replace a future token and compare the earlier outputs; and compute the same accuracy token by token, with each whole
-# prefix run again through the same model, both with dropout off. If an output changes or the accuracies differ, the
-# model leaks. If neither test finds anything, ask whether the held-out sentences are really new.
-#
-# </details>
-
-# %% [markdown]
-# ## 6. Going deeper: dividing by the sum afterwards
+# ## 7. Going deeper: dividing by the sum afterwards
 #
 # Take one row with the scaled scores $u_j$. If you mask after the softmax and then divide by what is left, the
 # denominator $N$ of the full softmax cancels.
@@ -1003,13 +917,12 @@ for dtype, bound in zip(DTYPES, (1e-3, 4e-3, 1e-6), strict=True):
 # With −∞ before the softmax, the error is the ordinary rounding of the number format, at every lead. Renormalised
 # afterwards, a lead of 18 gives NaN in `float16`, whose smallest positive number is about $\exp(-16.6)$. The *range* of
 # a format decides and not its number of bits. `bfloat16` has 16 bits too, but nearly the range of `float32`, and NaN
-# comes only beyond 90. Leads like these are rare in small models. But training decides how far scores run apart, and a
-# score that has been overwritten with −∞ does not matter, however large it gets.
+# comes only beyond 90. Leads like these are rare in small models, but training decides how far scores run apart.
 #
 # **−1e9 for −∞.** *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9`, and much code
 # follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. `float16`
-# cannot represent it, since its largest value is 65 504, and a row with nothing visible silently becomes an average over
-# everything that it should have hidden:
+# cannot represent it, since its largest value is 65 504, and a row with nothing visible silently becomes an average
+# over everything that it should have hidden:
 
 # %%
 nothing_visible = torch.zeros(4, dtype=torch.bool)
@@ -1022,7 +935,127 @@ quietly_wrong = row_scores.masked_fill(~nothing_visible, -1e9).softmax(dim=-1)
 assert torch.allclose(quietly_wrong, torch.full((4,), 0.25))
 
 # %% [markdown]
-# ## 7. Going deeper: five ways through an empty row
+# ## 8. Going deeper: four traps in PyTorch
+#
+# ### PyTorch has two conventions, and they are opposite
+#
+# PyTorch's function for attention and its modules read the same mask in opposite ways:
+#
+# <!-- slide: PyTorch's two conventions are opposite -->
+#
+# | call | argument | a `True` means |
+# |---|---|---|
+# | `F.scaled_dot_product_attention` | `attn_mask` | **may attend**, as in this course |
+# | `nn.MultiheadAttention` | `attn_mask`, `key_padding_mask` | **hide** |
+# | `nn.Transformer` and its layers | `src_mask`, `tgt_mask`, …, `…_key_padding_mask` | **hide** |
+#
+# No call complains about the other's mask. We give both the causal mask, and the module its inverse, too.
+
+# %% slide="The same mask hides the past in one call and the future in the other"
+tokens = torch.randn(1, T, d_k, generator=generator)  # (B, T, d_k)
+identity_values = torch.eye(T)[None]  # (B, T, T): the output is then the weights
+by_function = F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=mask)
+
+module = nn.MultiheadAttention(d_k, num_heads=1, batch_first=True)
+module.in_proj_weight.data = torch.eye(d_k).repeat(3, 1)  # W_q, W_k, W_v, stacked: no change
+_, by_module = module(tokens, tokens, tokens, attn_mask=mask)  # weights (B, T, T), the same mask
+_, by_inverse = module(tokens, tokens, tokens, attn_mask=~mask)
+
+print("function, last query but one:", by_function[0, -2])
+print("module, the same mask:       ", by_module[0, -2].detach())
+print("module, ~mask:               ", by_inverse[0, -2].detach())
+
+# %% tags=["hide-input"]
+_, (expected,) = attention.scaled_dot_product_attention(tokens, tokens, tokens, mask)
+assert torch.allclose(by_function[0], expected, atol=1e-6)
+assert torch.allclose(by_inverse[0], expected, atol=1e-6)
+seen = by_module[0, :-1]  # (T - 1, T): its last row sees nothing
+assert (seen[mask[:-1]] == 0).all() and (seen[~mask[:-1]] > 0).all()
+with_ones, without = (
+    F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=chosen)[0]
+    for chosen in (mask.float(), None)
+)
+assert (with_ones > 0).all() and not torch.allclose(with_ones, without, atol=1e-2)
+print("with the same mask, the module sees the future and nothing else; with ~mask it is right")
+
+# %% [markdown]
+# Two habits avoid the trap. **Float masks of 0 and −∞ mean the same in both**, because they are *added* to the scores.
+# A mask of zeros and ones turned into floats hides nothing in either. And **a name can say what `True` means**, as
+# `may_attend` and `is_pad` do.
+
+# %% [markdown]
+# ### The empty row
+#
+# Give `nn.MultiheadAttention` the course's causal mask, and its last query has nothing to attend to. No convention
+# defines what comes out. It depends on the call, on its arguments, on the device and on the version of PyTorch. We ask
+# the one that runs here:
+
+# %% tags=["nbval-ignore-output"]
+with torch.no_grad():
+    by_default, weights_by_default = module(tokens, tokens, tokens, attn_mask=mask)
+    without_weights, _ = module(tokens, tokens, tokens, attn_mask=mask, need_weights=False)
+empty_rows = {
+    "F.scaled_dot_product_attention": F.scaled_dot_product_attention(
+        tokens, tokens, identity_values, attn_mask=~mask
+    )[0, -1],
+    "nn.MultiheadAttention, need_weights=True": weights_by_default[0, -1],
+    "nn.MultiheadAttention, need_weights=False": without_weights[0, -1],
+}
+for call, row in empty_rows.items():
+    print(f"{call:<42} {'NaN' if row.isnan().any() else 'zeros'}")
+
+# %% tags=["hide-input"]
+# zeros or NaN, whatever the version
+assert all((row.nan_to_num(0.0) == 0).all() for row in empty_rows.values())
+
+# %% [markdown]
+# With torch 2.13 the function gives zeros. The module gives NaN when it is asked for the weights, which it is by
+# default, and zeros when it is not, because it then calls the function. Older versions of the function gave NaN too
+# (pytorch/pytorch #103963), and NaN gradients of the module have been reported since 2020 (#41508). Rely on neither,
+# but give every row something to attend to, or use a softmax like that of section 4.
+#
+# ### Pads
+#
+# `key_padding_mask` wants `True` at the pads. Its shape is $(B, S)$, and for this argument that is right.
+
+# %% slide="`key_padding_mask` wants `True` at the pads"
+is_pad = shifted[1:] == PAD  # (1, T): <bos> thanks <eos> <pad> <pad>
+for given in ("is_pad", "~is_pad"):
+    chosen = is_pad if given == "is_pad" else ~is_pad
+    _, rows = module(tokens, tokens, tokens, key_padding_mask=chosen)  # weights (B, T, T)
+    print(f"key_padding_mask={given:<8} each query puts {rows[0, 0, is_pad[0]].sum():.2f} on pads")
+
+# %% [markdown]
+# ### The corner
+#
+# A decoder that generates token by token passes only its newest token as the query. In
+# `F.scaled_dot_product_attention`, `is_causal=True` aligns the triangle with the *top left* corner. A single new query
+# with five keys is then taken for position 1, and sees only the first key.
+
+# %% slide="`is_causal` takes one new query for position 1"
+print(F.scaled_dot_product_attention(tokens[:, -1:], tokens, identity_values, is_causal=True)[0, 0])
+
+# %% tags=["hide-input"]
+# the newest query sees one key; a mask of 0 and −∞ that is added gives the same by function and by module
+newest = F.scaled_dot_product_attention(tokens[:, -1:], tokens, identity_values, is_causal=True)
+assert newest[0, 0].tolist() == [1, 0, 0, 0, 0]
+additive = torch.zeros(T, T).masked_fill(~mask, -torch.inf)
+_, (rows,) = module(tokens, tokens, tokens, attn_mask=additive)
+assert torch.allclose(rows, expected, atol=1e-6)
+by_function = F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=additive)[0]
+assert torch.allclose(by_function, expected, atol=1e-6)
+
+# %% [markdown]
+# **Check yourself.** Which mask does this newest token need, if all five keys are already there?
+#
+# <details><summary>Answer</summary>
+#
+# None as far as time goes, because everything that exists is the past or itself. Only padding must be hidden.
+#
+# </details>
+
+# %% [markdown]
+# ## 9. Going deeper: five ways through an empty row
 #
 # Section 4 fills before and after the softmax. Here are four other ways, judged by five questions. Are the output and
 # the gradients of $W_q$ and $W_v$ finite? Does a NaN that comes from *somewhere else*, and should be seen, stay
@@ -1120,92 +1153,6 @@ assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course,
 # Look at a row with nothing to attend to, and at how −∞ got into the scores. Was it added, as in `add_then_fill`? The
 # gradient of `W_v` comes through the repaired weights and is finite, while those of `W_q` and `W_k` come through the
 # softmax.
-#
-# </details>
-#
-# **And one more.** To be safe, somebody hides the diagonal too. All scores are equal, there are two layers without residual
-# connections, and a row that may attend to nothing is zero. What has position 3 received in the end?
-#
-# <details><summary>Answer</summary>
-#
-# Half of token 1 and nothing else, where the right mask gives 0.61, 0.28 and 0.11 of tokens 1, 2 and 3. In the first
-# layer row 1 is empty, row 2 is token 1, and row 3 is the mean of tokens 1 and 2. In the second layer row 3 is the mean
-# of the new rows 1 and 2, that is, of zero and token 1.
-#
-# </details>
-
-# %% tags=["hide-input"]
-# the second question, by computation
-layer_right = torch.ones(3, 3).tril() / torch.tensor([[1.0], [2.0], [3.0]])
-layer_hidden = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0.5, 0.5, 0]])
-received = (layer_right @ layer_right)[2]
-assert torch.allclose(received, torch.tensor([0.61, 0.28, 0.11]), atol=0.005)
-assert (layer_hidden @ layer_hidden)[2].tolist() == [0.5, 0, 0]
-
-# %% [markdown]
-# ## 8. Going deeper: three more traps in PyTorch
-#
-# **The empty row.** Give `nn.MultiheadAttention` the course's causal mask, and its last query has nothing to attend
-# to. No convention defines what comes out. It depends on the call, on its arguments, on the device and on the version
-# of PyTorch. We ask the one that runs here:
-
-# %% tags=["nbval-ignore-output"]
-with torch.no_grad():
-    by_default, weights_by_default = module(tokens, tokens, tokens, attn_mask=mask)
-    without_weights, _ = module(tokens, tokens, tokens, attn_mask=mask, need_weights=False)
-empty_rows = {
-    "F.scaled_dot_product_attention": F.scaled_dot_product_attention(
-        tokens, tokens, identity_values, attn_mask=~mask
-    )[0, -1],
-    "nn.MultiheadAttention, need_weights=True": weights_by_default[0, -1],
-    "nn.MultiheadAttention, need_weights=False": without_weights[0, -1],
-}
-for call, row in empty_rows.items():
-    print(f"{call:<42} {'NaN' if row.isnan().any() else 'zeros'}")
-
-# %% tags=["hide-input"]
-# zeros or NaN, whatever the version
-assert all((row.nan_to_num(0.0) == 0).all() for row in empty_rows.values())
-
-# %% [markdown]
-# With torch 2.13 the function gives zeros. The module gives NaN when it is asked for the weights, which it is by
-# default, and zeros when it is not, because it then calls the function. Older versions of the function gave NaN too
-# (pytorch/pytorch #103963), and NaN gradients of the module have been reported since 2020 (#41508). Rely on neither,
-# but give every row something to attend to, or use a softmax like that of section 4.
-#
-# **Padding.** `key_padding_mask` wants `True` at the pads. Its shape is $(B, S)$, and for this argument that is right.
-
-# %% slide="`key_padding_mask` wants `True` at the pads"
-is_pad = shifted[1:] == PAD  # (1, T): <bos> thanks <eos> <pad> <pad>
-for given in ("is_pad", "~is_pad"):
-    chosen = is_pad if given == "is_pad" else ~is_pad
-    _, rows = module(tokens, tokens, tokens, key_padding_mask=chosen)  # weights (B, T, T)
-    print(f"key_padding_mask={given:<8} each query puts {rows[0, 0, is_pad[0]].sum():.2f} on pads")
-
-# %% [markdown]
-# **The corner.** A decoder that generates token by token passes only its newest token as the query. In
-# `F.scaled_dot_product_attention`, `is_causal=True` aligns the triangle with the *top left* corner. A single new query
-# with five keys is then taken for position 1, and sees only the first key.
-
-# %% slide="`is_causal` takes one new query for position 1"
-print(F.scaled_dot_product_attention(tokens[:, -1:], tokens, identity_values, is_causal=True)[0, 0])
-
-# %% tags=["hide-input"]
-# the newest query sees one key; a mask of 0 and −∞ that is added gives the same by function and by module
-newest = F.scaled_dot_product_attention(tokens[:, -1:], tokens, identity_values, is_causal=True)
-assert newest[0, 0].tolist() == [1, 0, 0, 0, 0]
-additive = torch.zeros(T, T).masked_fill(~mask, -torch.inf)
-_, (rows,) = module(tokens, tokens, tokens, attn_mask=additive)
-assert torch.allclose(rows, expected, atol=1e-6)
-by_function = F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=additive)[0]
-assert torch.allclose(by_function, expected, atol=1e-6)
-
-# %% [markdown]
-# **Check yourself.** Which mask does this newest token need, if all five keys are already there?
-#
-# <details><summary>Answer</summary>
-#
-# None as far as time goes, because everything that exists is the past or itself. Only padding must be hidden.
 #
 # </details>
 
