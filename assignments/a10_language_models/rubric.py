@@ -615,7 +615,7 @@ REPLACED = masking.step(
 merging = Part(
     "learn_merges(word_counts, num_merges) -> [(left, right), …]",
     language_models.learn_merges,
-    reads=("lecture 9, on subwords", f"{LECTURE}#5.-Going-deeper:-subwords"),
+    reads=("lecture 9, on subwords", f"{LECTURE}#5.-Subwords"),
 )
 COUNTED = merging.step(
     "the most frequent pair of all words, joined, and counted anew",

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a10_language_models
-#     deeper: 31
-#     minutes: 50
+#     deeper: 24
+#     minutes: 58
 #     summary: GPT and BERT, a decoder and an encoder alone, judged by exact probabilities.
 #   jupytext:
 #     text_representation:
@@ -31,9 +31,10 @@
 # - turn an encoder layer into a language model, and explain what the causal mask changes;
 # - compute the loss of the next token, and derive the loss that no model can beat;
 # - generate text with temperature, top-k and top-p, and measure what each gives up;
-# - implement the masking that BERT learns from, and compare what a masked and a causal model can answer at what cost.
+# - implement the masking that BERT learns from, and compare what a masked and a causal model can answer at what cost;
+# - learn a vocabulary of subwords from bytes, and turn text into tokens and back.
 #
-# **Time** about 50 minutes with views and questions, and 31 for going deeper.
+# **Time** about 58 minutes with views and questions, and 24 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [7](07_layer_normalization.ipynb) and
 # [8](08_transformer.ipynb).
 
@@ -702,75 +703,12 @@ print(
 # itself (Brown et al., 2020).
 
 # %% [markdown]
-# ## Summary
-#
-# <!-- slide: What to remember of the two halves -->
-#
-# - GPT is a stack of encoder layers with a causal mask, and BERT one without a mask.
-# - The loss of the next token is the mean surprise in nats, and its exponential is the perplexity. No model beats the
-#   entropy of the language, and ours comes within 0.03 nats.
-# - A temperature below 1 gains correctness at the expense of variety; above 1 both fall. Top-k and top-p remove
-#   unlikely tokens, wrong ones *and* right ones.
-# - A masked model predicts from both sides in one pass. A causal model has the same knowledge, but needs one pass per
-#   candidate.
-#
-# **Now you:** [assignment a10, one half of the
-# transformer](../exercises/a10_language_models/a10_language_models.ipynb), whose last part, merges, is the subject of
-# section 5. The next lecture makes such a model [fast](10_fast_attention.ipynb). Sections 5 to 9 go deeper.
-
-# %% [markdown]
-# ## Check yourself
-#
-# The questions in sections 2, 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your
-# own words before you look.
-#
-# **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second parts of
-# words. Which is better?
-#
-# <details><summary>Answer</summary>
-#
-# These numbers cannot tell. A perplexity is per token, and the second model has more tokens in the same text. Multiply
-# the losses by the numbers of tokens and compare the sums, or give both in bits per byte.
-#
-# </details>
-#
-# **2.** Why does a causal model need no padding mask if padding is at the end of a row?
-#
-# <details><summary>Answer</summary>
-#
-# The causal mask already hides everything that comes later, and the padding comes after all tokens. The loss leaves out
-# what the model predicts at the padding itself.
-#
-# </details>
-#
-# **3.** A model's loss on new sentences is below the entropy of the language. What do you conclude?
-#
-# <details><summary>Answer</summary>
-#
-# Something is wrong with the measurement, because on average no model beats the true probabilities. The targets may
-# leak into the input, padding may count as tokens, or the sample may be small and lucky.
-#
-# </details>
-#
-# **4.** With top-k = 1, does the temperature matter?
-#
-# <details><summary>Answer</summary>
-#
-# No. One token is left, the likeliest, and dividing by a positive temperature does not change which one that is. It is
-# greedy decoding at any temperature.
-#
-# </details>
-
-# %% [markdown]
-# ## 5. Going deeper: subwords
+# ## 5. Subwords
 #
 # Our vocabulary is complete, but real texts always contain a word that training has never seen. Letters would nearly
-# solve this, but a text has many more letters than words, and the cost of attention grows with the square of the
-# length.
-#
-# *Byte-pair encoding* (Sennrich et al., 2016) lies in between, so that frequent words become one token and rare ones
-# are cut into parts. GPT-2 and many models after it begin with *bytes* (Radford et al., 2019). In UTF-8 every text is a
-# sequence of bytes, and there are only 256 of them, so nothing can be unknown. In four steps:
+# solve this, but a text has many more letters than words. **Byte-pair encoding** (Sennrich et al., 2016) lies in
+# between, so that frequent words become one token and rare ones are cut into parts. GPT-2 and many models after it
+# begin with bytes (Radford et al., 2019), of which there are only 256, so nothing can be unknown. In four steps:
 #
 # <!-- slide: Byte-pair encoding takes four steps -->
 #
@@ -840,10 +778,14 @@ def decode(tokens, token_bytes):
     return b"".join(token_bytes[token] for token in tokens).decode(errors="replace")
 
 
-# %% tags=["hide-input"]
-# the same merges as course_utils.language_models, for words of plain letters
+# %% slide="An unseen word is cut into parts that were seen"
 words = {"aab": 3, "ab": 2, "low": 5, "lower": 2, "newest": 6, "widest": 3}
 merges, token_bytes = learn("\n".join(w for w, n in words.items() for _ in range(n)), 8)
+print("merges:", *(token_bytes[new].decode() for new in merges.values()))
+print("lowest:", *(token_bytes[k].decode() for k in encode("lowest", merges)))
+
+# %% tags=["hide-input"]
+# the same merges as course_utils.language_models, for words of plain letters
 ours = [tuple(token_bytes[k].decode() for k in pair) for pair in merges]
 newline = {"\n": sum(words.values()) - 1}
 assert ours == language_models.learn_merges(words | newline, 8)
@@ -853,101 +795,72 @@ for word in words:
 print("eight merges of six words equal those of course_utils.language_models")
 
 # %% [markdown]
-# In assignment 10 you will learn merges too, on words that are given with their counts. Here we learn 300 merges from
-# the prose of lectures 1 to 7 and tokenise that of lecture 8, which was held out.
-
-
-# %% tags=["hide-input"]
-import json
-from pathlib import Path
-
-import course_utils
-
-
-def prose_of(name):
-    """The sentences of a lecture, without pictures, formulas, code and markup."""
-    path = Path(course_utils.__file__).parents[1] / "lectures" / f"{name}.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    text = " ".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    text = re.sub(r"!\[[^\]]*\]\([^)]*\)|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|<[^>]*>|[#*|\[]", " ", text)
-    return " ".join(text.split())
-
-
-LECTURES = [
-    "01_rnn_attention",
-    "02_basic_self_attention",
-    "03_scaled_dot_product_attention",
-    "04_masked_attention",
-    "05_multi_head_attention",
-    "06_positional_encoding",
-    "07_layer_normalization",
-]
-
-# %% slide="Frequent words are one token, and no word is unknown" tags=["nbval-ignore-output"] seconds=5
-merges, token_bytes = learn(" ".join(map(prose_of, LECTURES)), num_merges=300)
-print("the first merges:", [token_bytes[new] for new in range(256, 266)])
-for text in ["They understand attention.", "unsupervised", "café"]:
-    tokens = encode(text, merges)
-    print(f"{decode(tokens, token_bytes)!r:<30}", *(token_bytes[token] for token in tokens))
-
-# %% slide="The first merges shorten a text most" tags=["hide-input", "nbval-ignore-output"]
-unseen = prose_of("08_transformer")
-per_token = {}
-for number in (0, 25, 50, 100, 200, 300):
-    tokens = encode(unseen, dict(list(merges.items())[:number]))
-    assert decode(tokens, token_bytes) == unseen  # nothing is lost
-    per_token[number] = len(unseen.encode()) / len(tokens)
-    print(f"{number:4d} merges: {per_token[number]:.2f} bytes a token")
-assert encode(" the", merges)[-1] >= 256 and len(encode(" the", merges)) == 1
-assert per_token[0] == 1 and 1.4 < per_token[100] < 2.1 and 1.8 < per_token[300] < 2.7
-assert per_token[100] - per_token[0] > 1.2 * (per_token[200] - per_token[100]) > 0
-
-figure, ax = plotting.panels(1, height=4)
-plotting.curves(
-    ax,
-    list(per_token),
-    {"lecture 8": list(per_token.values())},
-    xlabel="merges",
-    ylabel="bytes a token",
-)
-ax.set_ylim(0, 3)
-plotting.picture(
-    figure,
-    caption="The first merges shorten a text most. Each later one joins a rarer pair.",
-    alt="Bytes a token of lecture 8 against the number of merges from 0 to 300. The curve rises from 1 with bytes alone "
-    "to about 1.7 after 100 merges and 2.2 after 300, and becomes flatter.",
-)
-
-# %% [markdown]
-# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. GPT-2 has 50
-# 257 such tokens, and Llama 3 has 128 000 (Grattafiori et al., 2024). A few **special tokens** such as `<bos>` are
-# added by hand.
-#
-# Apply the merges yourself, with the space before a word shown as a dot.
-#
-# 1. Press *letters*, and guess before each *next merge* which two neighbours will be joined.
-# 2. Compare "·the" with "the". Why are they not the same token?
-# 3. Type your own name, or a word of another language. Which letters stay alone, and why?
-
-# %% slide="Try it: apply the merges one by one" tags=["hide-input", "nbval-ignore-output"]
-as_text = [
-    tuple(token_bytes[k].decode(errors="ignore").replace(" ", "·") for k in pair) for pair in merges
-]
-shown = [pair for pair in as_text if all(pair)]  # without parts of a letter
-assert language_models.apply_merges("·the", shown) == ["·the"]
-live.merges_view(shown, ["·understanding", "·attention", "·the", "the", "·tokenizer"])
-
-# %% [markdown]
-# <details><summary>What you should see</summary>
-#
-# - Only counts decide, so many parts along the way mean nothing.
-# - The space belongs to the token, so a model sees two unrelated tokens.
-# - A letter stays alone if its pairs with its neighbours are rare in seven lectures of English prose.
-#
-# </details>
+# "lowest" was not among the six words, and its parts were. In assignment 10 you will learn merges too, on words that
+# are given with their counts. Section 10 learns 300 of them from the prose of this course, and you can apply those by
+# hand.
 
 # %% tags=["hide-input"]
 questions.ask("09", "first-merge")
+
+# %% [markdown]
+# ## Summary
+#
+# <!-- slide: What to remember of the two halves -->
+#
+# - GPT is a stack of encoder layers with a causal mask, and BERT one without a mask.
+# - The loss of the next token is the mean surprise in nats, and its exponential is the perplexity. No model beats the
+#   entropy of the language, and ours comes within 0.03 nats.
+# - A temperature below 1 gains correctness at the expense of variety; above 1 both fall. Top-k and top-p remove
+#   unlikely tokens, wrong ones *and* right ones.
+# - A masked model predicts from both sides in one pass. A causal model has the same knowledge, but needs one pass per
+#   candidate.
+#
+# **Now you:** [assignment a10, one half of the
+# transformer](../exercises/a10_language_models/a10_language_models.ipynb). The next lecture makes such a model
+# [fast](10_fast_attention.ipynb). Sections 6 to 10 go deeper.
+
+# %% [markdown]
+# ## Check yourself
+#
+# The questions in sections 2 to 5 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
+# **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second parts of
+# words. Which is better?
+#
+# <details><summary>Answer</summary>
+#
+# These numbers cannot tell. A perplexity is per token, and the second model has more tokens in the same text. Multiply
+# the losses by the numbers of tokens and compare the sums, or give both in bits per byte.
+#
+# </details>
+#
+# **2.** Why does a causal model need no padding mask if padding is at the end of a row?
+#
+# <details><summary>Answer</summary>
+#
+# The causal mask already hides everything that comes later, and the padding comes after all tokens. The loss leaves out
+# what the model predicts at the padding itself.
+#
+# </details>
+#
+# **3.** A model's loss on new sentences is below the entropy of the language. What do you conclude?
+#
+# <details><summary>Answer</summary>
+#
+# Something is wrong with the measurement, because on average no model beats the true probabilities. The targets may
+# leak into the input, padding may count as tokens, or the sample may be small and lucky.
+#
+# </details>
+#
+# **4.** With top-k = 1, does the temperature matter?
+#
+# <details><summary>Answer</summary>
+#
+# No. One token is left, the likeliest, and dividing by a positive temperature does not change which one that is. It is
+# greedy decoding at any temperature.
+#
+# </details>
 
 # %% [markdown]
 # ## 6. Going deeper: where is the model wrong?
@@ -1205,6 +1118,101 @@ for layers, d_model, d_ff, T in [
 # al., 2025) is such a model with 8 billion parameters. Each step costs a pass over the whole text, but may reveal
 # several tokens. The price is that the cache of the next lecture does not apply directly, because every new token
 # changes what all others attend to.
+
+# %% [markdown]
+# ## 10. Going deeper: subwords of a real text
+#
+# Here we learn 300 merges from the prose of lectures 1 to 7 and tokenise that of lecture 8, which was held out.
+
+
+# %% tags=["hide-input"]
+import json
+from pathlib import Path
+
+import course_utils
+
+
+def prose_of(name):
+    """The sentences of a lecture, without pictures, formulas, code and markup."""
+    path = Path(course_utils.__file__).parents[1] / "lectures" / f"{name}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = " ".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|<[^>]*>|[#*|\[]", " ", text)
+    return " ".join(text.split())
+
+
+LECTURES = [
+    "01_rnn_attention",
+    "02_basic_self_attention",
+    "03_scaled_dot_product_attention",
+    "04_masked_attention",
+    "05_multi_head_attention",
+    "06_positional_encoding",
+    "07_layer_normalization",
+]
+
+# %% slide="Frequent words are one token, and no word is unknown" tags=["nbval-ignore-output"] seconds=5
+merges, token_bytes = learn(" ".join(map(prose_of, LECTURES)), num_merges=300)
+print("the first merges:", [token_bytes[new] for new in range(256, 266)])
+for text in ["They understand attention.", "unsupervised", "café"]:
+    tokens = encode(text, merges)
+    print(f"{decode(tokens, token_bytes)!r:<30}", *(token_bytes[token] for token in tokens))
+
+# %% slide="The first merges shorten a text most" tags=["hide-input", "nbval-ignore-output"]
+unseen = prose_of("08_transformer")
+per_token = {}
+for number in (0, 25, 50, 100, 200, 300):
+    tokens = encode(unseen, dict(list(merges.items())[:number]))
+    assert decode(tokens, token_bytes) == unseen  # nothing is lost
+    per_token[number] = len(unseen.encode()) / len(tokens)
+    print(f"{number:4d} merges: {per_token[number]:.2f} bytes a token")
+assert encode(" the", merges)[-1] >= 256 and len(encode(" the", merges)) == 1
+assert per_token[0] == 1 and 1.4 < per_token[100] < 2.1 and 1.8 < per_token[300] < 2.7
+assert per_token[100] - per_token[0] > 1.2 * (per_token[200] - per_token[100]) > 0
+
+figure, ax = plotting.panels(1, height=4)
+plotting.curves(
+    ax,
+    list(per_token),
+    {"lecture 8": list(per_token.values())},
+    xlabel="merges",
+    ylabel="bytes a token",
+)
+ax.set_ylim(0, 3)
+plotting.picture(
+    figure,
+    caption="The first merges shorten a text most. Each later one joins a rarer pair.",
+    alt="Bytes a token of lecture 8 against the number of merges from 0 to 300. The curve rises from 1 with bytes alone "
+    "to about 1.7 after 100 merges and 2.2 after 300, and becomes flatter.",
+)
+
+# %% [markdown]
+# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. GPT-2 has 50
+# 257 such tokens, and Llama 3 has 128 000 (Grattafiori et al., 2024). A few **special tokens** such as `<bos>` are
+# added by hand.
+#
+# Apply the merges yourself, with the space before a word shown as a dot.
+#
+# 1. Press *letters*, and guess before each *next merge* which two neighbours will be joined.
+# 2. Compare "·the" with "the". Why are they not the same token?
+# 3. Type your own name, or a word of another language. Which letters stay alone, and why?
+
+# %% slide="Try it: apply the merges one by one" tags=["hide-input", "nbval-ignore-output"]
+as_text = [
+    tuple(token_bytes[k].decode(errors="ignore").replace(" ", "·") for k in pair) for pair in merges
+]
+shown = [pair for pair in as_text if all(pair)]  # without parts of a letter
+assert language_models.apply_merges("·the", shown) == ["·the"]
+live.merges_view(shown, ["·understanding", "·attention", "·the", "the", "·tokenizer"])
+
+# %% [markdown]
+# <details><summary>What you should see</summary>
+#
+# - Only counts decide, so many parts along the way mean nothing.
+# - The space belongs to the token, so a model sees two unrelated tokens.
+# - A letter stays alone if its pairs with its neighbours are rare in seven lectures of English prose.
+#
+# </details>
 
 # %% [markdown]
 # ## Further reading
