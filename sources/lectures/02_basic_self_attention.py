@@ -554,9 +554,9 @@ plotting.picture(
 # - **Separate roles stop it.** If query and key come from *unrelated* maps, not from a shared one, a word no longer
 #   matches itself better than others. From width 16 on its average self-weight is about 1/8, one share of eight.
 #
-# The scale is needed all the same. With separate roles alone, the largest weight of a row is about 0.94 at width 256; with
-# both it is about 0.36. Lecture 3 therefore uses both, and trains the matrices, so that the *data* decide which words
-# attend to which.
+# The scale is needed all the same. At width 256 the largest weight of a row is on average about 0.94 with separate roles
+# alone, and about 0.36 with both. Lecture 3 therefore uses both, and trains the matrices, so that the *data* decide which
+# words attend to which.
 
 # %% [markdown]
 # ## 5. No order: equivariance
@@ -809,10 +809,11 @@ assert layers == 15
 #
 # In the translator of lecture 8, training has decided where to attend. Its encoder, which reads German, has two
 # layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has
-# learned something that we can name. The German word "sie" means "she" or "they". Where it is the subject, its verb
-# tells which, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das fenster
-# zumachen", *she can close the window*, was not in the training set. For this sentence the course has stored the
-# attention weights, before and after training.
+# learned something that we can name.
+#
+# The German word "sie" means "she" or "they". Where it is the subject, its verb tells which, since "sie kann" is "she
+# can" and "sie können" is "they can". The sentence "sie kann das fenster zumachen", *she can close the window*, was not
+# in the training set. For this sentence the course has stored the attention weights, before and after training.
 
 # %%
 from lecture_kit.trained import learned
