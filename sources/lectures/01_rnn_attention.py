@@ -296,8 +296,17 @@ with torch.no_grad():
 # The learned matrices $W$ and $U$ bring state and annotation to one width, and the learned vector $v$ turns the result
 # into one number, the *alignment score*. Why the tanh? Without it, the state would add the same number $v^\top W
 # s^{(i-1)}$ to every score. A softmax ignores what is added to all its inputs, so the weights would not depend on the
-# state at all.
-#
+# state at all. In code, with random numbers:
+
+# %% slide="1. Score in code: one number for each annotation"
+s = torch.randn(7)  # (d_h,): a decoder may be wider than the encoder
+W, U, v = torch.randn(8, 7) / 7**0.5, torch.randn(8, 6) / 6**0.5, torch.randn(8)
+
+omega = torch.empty(S)
+for j in range(S):
+    omega[j] = torch.dot(v, torch.tanh(W @ s + U @ h[j]))
+
+# %% [markdown]
 # **2. Weights.** A softmax over the source words turns the scores into positive numbers that sum to one:
 #
 # <!-- slide: 2. Weights: a softmax over the source words -->
@@ -305,7 +314,11 @@ with torch.no_grad():
 # $$\alpha_{ij} = \frac{\exp(\omega_{ij})}{\sum_{k=1}^{S} \exp(\omega_{ik})}$$
 #
 # The sum in the denominator has an index of its own, $k$, because $j$ is already taken.
-#
+
+# %% slide="2. Weights in code"
+alpha = omega.exp() / omega.exp().sum()  # (S,)
+
+# %% [markdown]
 # **3. Context.** The annotations are averaged with these weights:
 #
 # <!-- slide: 3. Context: the annotations, averaged with these weights -->
@@ -314,19 +327,8 @@ with torch.no_grad():
 #
 # This sum runs over the source words $j$. The index $i$ names the step of the decoder and stays the same. With equal
 # weights the context is the mean of all annotations, and with one weight near 1 it is nearly that annotation.
-#
-# In code, with random numbers:
 
-# %% slide="Score, weights and context, spelt out"
-s = torch.randn(7)  # (d_h,): a decoder may be wider than the encoder
-W, U, v = torch.randn(8, 7) / 7**0.5, torch.randn(8, 6) / 6**0.5, torch.randn(8)
-
-omega = torch.empty(S)
-for j in range(S):
-    omega[j] = torch.dot(v, torch.tanh(W @ s + U @ h[j]))
-
-alpha = omega.exp() / omega.exp().sum()  # (S,)
-
+# %% slide="3. Context in code: annotations, weighted and added up"
 context = torch.zeros(6)  # (2d_h,)
 for j in range(S):
     context += alpha[j] * h[j]
