@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a2_self_attention
 #     deeper: 10
-#     minutes: 49
+#     minutes: 44
 #     summary: Self-attention without parameters, from two loops to two matrix products.
 #   jupytext:
 #     text_representation:
@@ -27,13 +27,13 @@
 #
 # <!-- slide: What you will be able to do -->
 #
-# - compute scores ω, weights α and context vectors z, with loops and with matrix products;
-# - predict which sums are always one (rows) and which need not be (columns);
-# - explain why a dot product is the usual score, and why without parameters it nearly copies the input;
+# - compute scores ω, weights α and context vectors z, with loops and with matrix products, and predict which sums are
+#   one;
+# - explain why self-attention without parameters nearly copies its input, and what cures that;
 # - prove that self-attention is permutation-*equivariant*, and tell that from *invariant*;
 # - name what is still missing.
 #
-# **Time** about 49 minutes with views and questions, and 10 for going deeper.
+# **Time** about 44 minutes with views and questions, and 10 for going deeper.
 # **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
@@ -53,9 +53,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # ## 1. From two networks to one sequence
 #
 # In lecture 1, attention connected two networks. A state of the decoder was compared with every annotation of the
-# encoder, a softmax turned the scores into weights, and the weights mixed the annotations into a context vector.
-# Nothing in that recipe needs two networks. In **self-attention**, each word of a sentence takes the part of the
-# decoder, all words together take the part of the annotations, and so the words attend to each other.
+# encoder, a softmax turned the scores into weights, and the weights mixed the annotations. Nothing in that recipe needs
+# two networks. In **self-attention**, each word of a sentence takes the part of the decoder, and all words together take
+# the part of the annotations.
 #
 # <!-- slide: In self-attention a sentence attends to itself -->
 #
@@ -79,10 +79,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # | computed | one step after the other | all words at once |
 #
 # **Why a dot product?** Because it is cheap. The additive score of lecture 1 needs a hidden layer for each pair of
-# words, whereas all dot products of a sentence are one matrix product, the operation that hardware does best. In the
-# words of the transformer paper (Vaswani et al., 2017, section 3.2.1), dot-product attention "is much faster and more
-# space-efficient in practice"; section 6 measures by how much. In wide vectors it falls behind unless its scores are
-# scaled, which is the subject of lecture 3.
+# words, whereas all dot products of a sentence are one matrix product. Section 6 times both.
 #
 # Self-attention is older than the transformer of 2017, and under the name intra-attention it appears in Cheng et al.
 # (2016). What was new in 2017 was a translation model that connects its words by attention *alone*.
@@ -92,7 +89,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # What is a *bank*? In "the river bank" it is land, in "the savings bank" it is where money is kept. To be understood,
 # the word has to take something from its neighbours. We give each word two numbers by hand: how strongly it is
-# associated with water, and how strongly with money. On its own, "bank" has equal amounts of both.
+# associated with water, and how strongly with money.
 #
 # Every attention mechanism in this course has the same three steps:
 #
@@ -102,7 +99,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # 2. **Normalise**: turn the scores into positive weights that sum to one.
 # 3. **Weighted sum**: mix the values, here the word vectors, with these weights.
 #
-# The query word is "bank", and a pocket calculator is enough to check every step.
+# Here they are in code, for the query word "bank".
 
 # %% slide="“bank” takes almost half of its meaning from “river”"
 by_hand = {"the": (0.2, 0.2), "river": (1.8, 0.2), "bank": (0.9, 0.9)}  # (water, money)
@@ -121,12 +118,11 @@ print(f"bank alone ({water}, {money}), after the river ({z_of_bank[0]:.2f}, {z_o
 
 # %% [markdown]
 # The score is a **dot product**, which multiplies the vectors entry by entry and adds up. With "river" it is $0.9 \cdot
-# 1.8 + 0.9 \cdot 0.2 = 1.80$. It equals the product of the two lengths and the cosine of the angle between the
-# vectors, so it is large when both are long and point the same way. The vector of "the" points exactly where "bank"
-# does, but it is short, so its score is small.
+# 1.8 + 0.9 \cdot 0.2 = 1.80$. It is large when both vectors are long and point the same way. The vector of "the" points
+# exactly where "bank" does, but it is short, so its score is small.
 #
-# "River" gets the largest weight, 0.48, and moves the result towards water. With "money", $(0.2, 1.8)$, in place of
-# "river", the result would be $(0.48, 1.25)$.
+# "River" gets the largest weight and moves the result towards water. With "money", $(0.2, 1.8)$, in its place, the
+# result would move just as far the other way.
 
 # %% slide="A river pulls the bank towards the water" tags=["hide-input"]
 angle = math.degrees(math.atan2(0.9, 0.9) - math.atan2(0.2, 1.8))
@@ -160,27 +156,16 @@ plotting.picture(
 
 # %% [markdown]
 # The weights are positive and sum to one, so $z$ is an average and never leaves the grey triangle that has the words
-# as its corners. To leave it, a model maps the values first, as in lecture 3, or adds $z$ to the word, as in lecture 7.
+# as its corners.
 
 # %% [markdown]
 # ## 3. Eight words: loops, then matrices
 #
 # ### Eight words, eight vectors
 #
-# Now we take a whole sentence, the English half of lecture 1's example, and wider vectors. The example with its ids
-# and its random numbers comes from Raschka, Liu and Mirjalili (2022, chapter 16), so that we can check our context
-# vector against theirs.
-#
-# <!-- slide: Eight words, each a vector of 16 numbers -->
-#
-# | symbol | meaning | here |
-# |---|---|---|
-# | $T$ | number of words | 8 |
-# | $d_\text{model}$ | width of a word vector; its axis is `D` in shapes such as `(T, D)` | 16 |
-# | $x^{(i)}$ | vector of word $i$, a row of the matrix $X$ | `x[i - 1]` |
-# | $\omega_{ij}$ | score: how similar word $i$ is to word $j$ | `scores[i - 1, j - 1]` |
-# | $\alpha_{ij}$ | weight: the share of word $j$ in the context of word $i$ | `weights[i - 1, j - 1]` |
-# | $z^{(i)}$ | context vector of word $i$ | `z[i - 1]` |
+# Now we take a whole sentence, the English half of lecture 1's example, and wider vectors. The sentence has $T = 8$
+# words, and each vector has $d_\text{model} = 16$ entries, an axis that is called `D` in shapes. The ids and random
+# numbers are those of Raschka, Liu and Mirjalili (2022, chapter 16), so that we can check our result against theirs.
 #
 # Formulas count from 1 and Python counts from 0, so word 2, "you", is `x[1]`.
 
@@ -196,8 +181,7 @@ T, d_model = x.shape
 print(x.shape)
 
 # %% [markdown]
-# An embedding is a table with one row for each word of the vocabulary. To look a word up is to take its row, which
-# does not depend on where the word stands.
+# An embedding is a table with one row for each word of the vocabulary.
 #
 # <!-- slide: An embedding looks up a row for each word -->
 #
@@ -210,8 +194,7 @@ print(x.shape)
 #
 # *The id of a word chooses a row, and these rows, in the order of the words, are the vectors.*
 #
-# The embedding is random and untrained. The *mechanics* below are real, but no similarity between these vectors says
-# anything about English.
+# The embedding is random and untrained, so no similarity between these vectors says anything about English.
 #
 # Here is the whole computation for one query word, "you".
 #
@@ -225,12 +208,11 @@ print(x.shape)
 # multiplied by its word's vector, the products are added up, and the result is z2, the context
 # vector of you, again a strip of sixteen cells.](../figures/words_to_context.svg)
 #
-# *Eight scores become eight weights, and the weights mix the vectors of all eight words into the context vector
-# of "you".*
+# *Eight scores become eight weights, and the weights mix all eight words into the context vector of "you".*
 #
 # ### Step 1: similarity
 #
-# If $x^{(j)}_n$ is entry $n$ of the vector $x^{(j)}$, the score is
+# The score $\omega_{2j}$ compares word 2 with word $j$, over all entries $n$ of the two vectors:
 #
 # <!-- slide: Step 1: a dot product scores every word -->
 #
@@ -264,10 +246,11 @@ assert torch.allclose(weights_2, F.softmax(scores_2, dim=0))
 print(weights_2)
 
 # %% [markdown]
-# Nearly all the weight, 0.9991, falls on "you" itself; section 4 explains why. What prints as 0.0000 is small, but
-# not zero. For much larger differences, float32 does round weights to exactly 0.
+# Nearly all the weight falls on "you" itself; section 4 explains why.
 #
 # ### Step 3: weighted sum
+#
+# The context vector $z^{(2)}$ mixes all words with these weights:
 #
 # <!-- slide: Step 3: the weights mix the word vectors -->
 #
@@ -295,8 +278,7 @@ print("equals the context vector of the book")
 # %% [markdown]
 # ### All words at once
 #
-# Nothing was special about word 2, so two loops give all $T \times T$ scores. Loops spell out what is meant, and a
-# matrix product does the same fast.
+# Nothing was special about word 2, so two loops give all $T \times T$ scores. A matrix product does the same fast.
 
 # %% slide="Two loops over the words are one matrix product"
 scores_by_loop = x.new_empty(T, T)
@@ -311,8 +293,8 @@ assert torch.allclose(scores, scores.T)
 
 # %% [markdown]
 # $\Omega = X X^\top$ contains every dot product of two rows of $X$. It is symmetric, since "you" is as similar to
-# "help" as "help" is to "you". The softmax is applied once for each *query*. With `dim=1`, PyTorch adds up along the
-# second axis and normalises every row on its own.
+# "help" as "help" is to "you". The softmax is applied once for each *query*, so with `dim=1`, which normalises every row
+# on its own.
 
 # %% slide="Rows of weights sum to one, columns do not"
 weights = F.softmax(scores, dim=1)  # (T, T)
@@ -322,9 +304,8 @@ print("rows:   ", weights.sum(dim=1))
 print("columns:", weights.sum(dim=0))
 
 # %% [markdown]
-# Each of the eight rows sums to one. A column mixes weights of different queries.
-# Nothing normalises the columns, and their sums run from 0.952 to 1.048. The softmax also breaks the symmetry,
-# because it divides each row by a sum of its own, so in general $\alpha_{ij} \ne \alpha_{ji}$.
+# Each of the eight rows sums to one. Nothing normalises the columns, and their sums run from 0.952 to 1.048. The softmax
+# also breaks the symmetry, because it divides each row by a sum of its own.
 
 # %% slide="Scores are symmetric, weights are not" tags=["hide-input"]
 column_sums = weights.sum(dim=0)
@@ -348,8 +329,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The weighted sums of all words are one more matrix product. Let $A$ be the matrix of the weights $\alpha_{ij}$. Then
-# row $i$ of $AX$ is $\sum_j \alpha_{ij} x^{(j)}$, the context vector $z^{(i)}$.
+# The weighted sums of all words are one more matrix product. If $A$ is the matrix of the weights, row $i$ of $AX$ is
+# $\sum_j \alpha_{ij} x^{(j)}$, the context vector $z^{(i)}$.
 
 # %% slide="All context vectors are one more matrix product"
 z = weights @ x  # (T, T) @ (T, D) -> (T, D)
@@ -399,8 +380,8 @@ print("equals course_utils.attention, and the bank of section 2")
 #
 # Each word plays three roles. As a query it asks, as a key it is compared, and as a value it is mixed in. Nothing
 # forces the three to be the same tensor. With $T$ queries and $S$ keys, each with its value, the weights form a
-# $T \times S$ matrix. In lecture 1 the queries were English and the keys German. A dot product compares a query and a
-# key entry by entry, so they share one width, $d_k$, while the values may have another one, $d_v$.
+# $T \times S$ matrix. A dot product compares a query and a key entry by entry, so they share one width, $d_k$, while the
+# values may have another one, $d_v$.
 #
 # Models process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the first axis, the batch
 # of size $B$, so sentences never mix.
@@ -420,8 +401,8 @@ print(batch.shape, "->", batch_weights.shape)
 #
 # <!-- slide: A batch brings two traps -->
 #
-# - **`.T` reverses all axes.** It would turn $(B, T, D)$ into $(D, T, B)$, with a warning. Name the two axes that you
-#   mean with `transpose(1, 2)`, or with `transpose(-2, -1)`, which works for any number of leading axes.
+# - **`.T` reverses all axes.** Name the two axes that you mean with `transpose(1, 2)`, or with `transpose(-2, -1)`, which
+#   works for any number of leading axes.
 # - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, but in $(B, T, S)$ they are axis 2. With
 #   `dim=-1` you are right in both cases.
 
@@ -454,25 +435,22 @@ assert weights.diagonal().min() > 0.95
 assert moved.max() < 0.06
 
 # %% [markdown]
-# Every word keeps at least 95 % of the weight for itself, and no vector moves by more than 6 %. **On this sentence,
-# basic self-attention nearly copies its input.** A layer that copies its input might as well be left out, since "bank"
-# would take nothing from the river. The reason lies in the size of the scores.
+# **On this sentence, basic self-attention nearly copies its input.** Every word keeps at least 95 % of the weight for
+# itself, and no vector moves by more than 6 %. A layer that copies its input might as well be left out. The reason lies
+# in the size of the scores.
 #
 # Suppose that all entries of all vectors are independent and normally distributed with mean 0 and variance 1, as in a
-# fresh `Embedding`. Then two different words have independent vectors.
+# fresh `Embedding`.
 #
 # <!-- slide: A word's score with itself is $d_\text{model}$, with others $\pm\sqrt{d_\text{model}}$ -->
 #
 # - For a word and **itself**, $\omega_{ii} = \sum_n (x^{(i)}_n)^2$ adds $d_\text{model}$ squares, and each is 1 on
 #   average. The sum is about $d_\text{model}$.
-# - For a word and **another**, $\omega_{ij} = \sum_n x^{(i)}_n x^{(j)}_n$ adds as many products, each with mean 0 and
-#   variance 1. Positive and negative products mostly cancel, so the sum is about $\pm\sqrt{d_\text{model}}$.
+# - For a word and **another**, $\omega_{ij} = \sum_n x^{(i)}_n x^{(j)}_n$ adds as many products with mean 0 and
+#   variance 1. They mostly cancel, so the sum is about $\pm\sqrt{d_\text{model}}$.
 #
-# At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, and
-# $\exp(16 - 4) \approx 160\,000$. Against seven other words at 4, a self-weight of 0.99996 remains. The average over
-# rows is a little lower, about 0.99, because in a few rows a small self-score meets a large other score. In section 2,
-# too, "bank" had a small score with itself, 1.62, and a larger one with "river", 1.80, whose vector is longer and
-# points in a similar direction.
+# At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, and even
+# $\exp(16 - 4)$ is about 160 000.
 
 # %% tags=["hide-input"]
 questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
@@ -480,10 +458,9 @@ questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
 # %% [markdown]
 # ### Measured
 #
-# Two changes could stop the copying. We can make the scores smaller and divide them by $\sqrt{d_\text{model}}$, as
-# lecture 3 will do with $\sqrt{d_k}$. Or we can give query and key **separate roles**, with one random matrix that maps
-# the words to queries and another one for keys; lecture 3 will train such matrices. Which of the two helps? We try each
-# alone, and both together.
+# Two changes could stop the copying. We can divide the scores by $\sqrt{d_\text{model}}$, as lecture 3 will do with
+# $\sqrt{d_k}$. Or we can give query and key **separate roles**, with one random matrix that maps the words to queries and
+# another one for keys. We try each alone, and both together.
 
 
 # %%
@@ -505,16 +482,8 @@ def self_weight_of(scores):
     return scores.softmax(dim=-1).diagonal(dim1=-2, dim2=-1).mean().item()
 
 
-for width in [4, 16, 64, 256]:
-    generator = torch.Generator().manual_seed(0)
-    random_words = torch.randn(100, 8, width, generator=generator)  # 100 sentences of 8 words
-    drawn = four_scores(random_words, generator)
-    row = "   ".join(f"{name} {self_weight_of(drawn[name]):.2f}" for name in KINDS)
-    print(f"width {width:3d}:   {row}")
-
 # %% [markdown]
-# All sentences of a line share one draw of the maps, so at small widths the result depends on that draw. The picture
-# shows seven draws, and more widths.
+# We draw 100 sentences of eight random words for each width, and repeat this with seven seeds.
 
 # %% slide="Separate roles stop the copying; the scale delays it" tags=["hide-input"]
 widths = [2**k for k in range(9)]  # 1, 2, 4, ..., 256
@@ -580,17 +549,14 @@ plotting.picture(
 # %% [markdown]
 # <!-- slide: Unrelated maps for query and key end the head start -->
 #
-# - Dividing by $\sqrt{d_\text{model}}$ **delays** the copying but does not stop it. The self-score is then about
-#   $\sqrt{d_\text{model}}$ and still grows, while the others stay at about ±1.
-# - What stops the copying is that **query and key come from unrelated maps**, with the scale or without. A word then no
-#   longer matches itself better than others, and from width 16 on its average self-weight is about 1/8, one share of
-#   eight. A single random map, shared by query and key, would not help: at width 64, the self-weight is then above
-#   0.99.
+# - **The scale delays the copying, but does not stop it.** A self-score is then about $\sqrt{d_\text{model}}$ and still
+#   grows with the width, while the others stay at about ±1.
+# - **Separate roles stop it.** If query and key come from *unrelated* maps, not from a shared one, a word no longer
+#   matches itself better than others. From width 16 on its average self-weight is about 1/8, one share of eight.
 #
-# These are averages over rows. At width 256, the largest weight of a single row is about 0.94 with separate roles
-# alone and about 0.36 with both changes. Separate roles stop the copying, and the scale keeps a row from being all or
-# nothing. Lecture 3 needs both, and trains the matrices, so that the *data* decide which words attend to which;
-# section 7 shows one head of the trained translator.
+# The scale is needed all the same. At width 256 the largest weight of a row is on average about 0.94 with separate roles
+# alone, and about 0.36 with both. Lecture 3 therefore uses both, and trains the matrices, so that the *data* decide which
+# words attend to which.
 
 # %% [markdown]
 # ## 5. No order: equivariance
@@ -607,17 +573,17 @@ plotting.picture(
 # give the same single vector, the output does not
 # notice.](../figures/equivariance.svg)
 #
-# *The outputs of an equivariant function move with their words; the output of an invariant function does not change.*
+# *Left, the outputs move with their words; right, the output does not change.*
 #
 # Write $f$ for self-attention, $p$ for a new order of the positions and, as in Python, $x[p]$ for the words in that
 # order.
 #
 # <!-- slide: Self-attention is equivariant, not invariant -->
 #
-# | | property | in words |
-# |---|---|---|
-# | **equivariant** | $f(x[p]) = f(x)[p]$ | permute the words, and the outputs are permuted alike |
-# | **invariant** | $f(x[p]) = f(x)$ | permute the words, and the output stays as it was |
+# | | permute the words |
+# |---|---|
+# | **equivariant** | $f(x[p]) = f(x)[p]$, the outputs are permuted alike |
+# | **invariant** | $f(x[p]) = f(x)$, the output stays as it was |
 #
 # Self-attention has the first property, and the proof is short. In matrices, the new order $x[p]$ is $PX$, where $P$ is
 # a permutation matrix. The scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Rows and columns move together, the softmax
@@ -638,17 +604,15 @@ assert (z_of_permuted - z).abs().max() > 1
 print("equivariant, not invariant")
 
 # %% [markdown]
-# Self-attention is sometimes called permutation-invariant. It is not, because the queries move with the words. If one
-# query is held *fixed*, its output does not depend on the order of the key–value pairs and is invariant. So is the
-# mean of all outputs.
+# Self-attention is sometimes called permutation-invariant. It is not, because the queries move with the words. Only for
+# a query that is held *fixed* does the order of the key–value pairs not matter.
 #
 # Try it with our sentence, and leave the temperature and the mask to later lectures.
 #
-# - Press *reverse*. Below the buttons, a strip shows each output as colours. Compare each strip with the old one of
-#   the same *word*, and then with the old one at the same *position*. Where do they agree?
+# - Press *reverse*. Below the buttons, a strip shows each output as colours. Where does it agree with the old one, at the
+#   same *word* or at the same *position*?
 # - Bring "me" to the front with its arrow ▲. In the map its row *and* its column move, and so does the weight of
-#   0.05 that it gives to "translate". Under *compare with*, choose *itself, unchanged* to put the old map next to
-#   the new one.
+#   0.05 that it gives to "translate".
 
 # %% slide="Try it: put the words in any order" tags=["hide-input"]
 vectors = (x * 10_000).round() / 10_000  # four decimals, so that the page is small
@@ -667,8 +631,7 @@ live.attention_view(
 )
 
 # %% [markdown]
-# Equivariance has a price. If the same word appears twice, both occurrences get the same context vector, so they
-# cannot be told apart.
+# Equivariance has a price. If the same word appears twice, both occurrences get the same context vector.
 
 # %% slide="The price: the same word twice gets the same vector"
 twice = torch.tensor([2, 1, 7, 2])  # "me help you me"
@@ -689,10 +652,10 @@ questions.ask("02", "a-mean-over-the-words")
 #
 # | missing | what follows | lecture |
 # |---|---|---|
-# | parameters for query, key, value | nothing can be learned; among wide random vectors a word mostly finds itself | [3](03_scaled_dot_product_attention.ipynb) |
+# | parameters for query, key, value | nothing can be learned | [3](03_scaled_dot_product_attention.ipynb) |
 # | the scale $1/\sqrt{d_k}$ | scores grow with the width, weights become all or nothing | [3](03_scaled_dot_product_attention.ipynb) |
 # | a mask | every word sees the future and the padding | [4](04_masked_attention.ipynb) |
-# | several heads | one set of weights per word, one kind of relation | [5](05_multi_head_attention.ipynb) |
+# | several heads | one set of weights per word | [5](05_multi_head_attention.ipynb) |
 # | positions | word order is invisible | [6](06_positional_encoding.ipynb) |
 #
 # ## Summary
@@ -702,14 +665,13 @@ questions.ask("02", "a-mean-over-the-words")
 # - The scores are $\omega_{ij} = x^{(i)} \cdot x^{(j)}$, a softmax over $j$ turns them into weights $\alpha_{ij}$,
 #   and the context vectors are $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
 # - In matrices, $Z = \mathrm{softmax}(XX^\top)\,X$. Rows of weights sum to one, columns in general do not.
-# - A dot product is the usual score because all of them are one matrix product.
 # - For random vectors, a self-score is about $d_\text{model}$ and other scores are about $\pm\sqrt{d_\text{model}}$,
 #   so at width 16 the output nearly copies the input. Unrelated maps for query and key cure that; the scale alone
 #   does not.
 # - Permuting the words permutes the outputs. Self-attention is equivariant, not invariant, and does not see order.
 #
-# **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb). This is
-# the end of the core. Sections 6 and 7 go deeper, and you can skip them.
+# **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb). You can skip
+# sections 6 and 7, which go deeper.
 
 # %% [markdown]
 # ## Check yourself
@@ -717,16 +679,7 @@ questions.ask("02", "a-mean-over-the-words")
 # The questions in sections 3, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your own
 # words before you unfold the answer.
 #
-# **1.** All words of a sentence are the same word. What are the weights and the outputs?
-#
-# <details><summary>Answer</summary>
-#
-# All scores in a row are equal, so every weight is $1/T$. The output is the average of equal vectors, hence the input
-# itself.
-#
-# </details>
-#
-# **2.** Can a word give another word more weight than itself?
+# **1.** Can a word give another word more weight than itself?
 #
 # <details><summary>Answer</summary>
 #
@@ -736,7 +689,7 @@ questions.ask("02", "a-mean-over-the-words")
 #
 # </details>
 #
-# **3.** Somebody tests equivariance by comparing `f(x[p])` with `f(x)` and finds them different. Is that a test of
+# **2.** Somebody tests equivariance by comparing `f(x[p])` with `f(x)` and finds them different. Is that a test of
 # equivariance? Does it help to choose `p` as the identity?
 #
 # <details><summary>Answer</summary>
@@ -750,7 +703,8 @@ questions.ask("02", "a-mean-over-the-words")
 # %% [markdown]
 # ## 6. Going deeper: what it costs
 #
-# First, dot products against the additive score of lecture 1, for one sentence of 512 words of width 64.
+# In the words of the transformer paper (Vaswani et al., 2017, section 3.2.1), dot-product attention "is much faster and
+# more space-efficient in practice" than additive attention. We time the scores of one sentence of 512 words of width 64.
 
 # %% tags=["nbval-ignore-output"]
 import time
@@ -817,13 +771,12 @@ for length in [8, 512, 32768]:
 # | GRU, six maps in each step | $12T d_\text{model}^2$ | $T$ | 1 |
 # | convolution over $k$ neighbours | $2kT d_\text{model}^2$ | 1 | about $T/(k-1)$ |
 #
-# In **operations**, self-attention without maps and the plain network cost the same at $T = d_\text{model}$, and so do
-# attention with its four maps and the GRU; for shorter sentences, attention is the cheaper one. As for **steps**, a
-# recurrent network takes one after the other, and what it read $T$ words ago has passed through $T$ of them, while
-# attention computes all rows side by side. In **distance**, attention compares every pair directly. A stack of
-# convolutions widens what each word sees by $k-1$ words per layer, so two words $T$ apart enter a common window after
-# about $T/(k-1)$ layers; with gaps that grow from layer to layer, about $\log_k T$ suffice. Vaswani et al. (2017,
-# table 1) compare all three.
+# Which is cheaper depends on the length. Self-attention without maps and the plain network cost the same at $T =
+# d_\text{model}$, and so do attention with its four maps and the GRU; for shorter sentences, attention costs less.
+#
+# Attention computes all rows side by side and compares every pair directly, whereas in a recurrent network each step
+# waits for the one before. Each layer of a convolution widens what a word sees by $k-1$ words; with gaps that grow from
+# layer to layer, about $\log_k T$ layers suffice. Vaswani et al. (2017, table 1) compare all three.
 
 # %% tags=["hide-input"]
 # at width 512, attention costs less than the network that it is compared with, the same, or more
@@ -856,10 +809,11 @@ assert layers == 15
 #
 # In the translator of lecture 8, training has decided where to attend. Its encoder, which reads German, has two
 # layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has
-# learned something that we can name. The German word "sie" means "she" or "they". Where it is the subject, its verb
-# tells which, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das fenster
-# zumachen", *she can close the window*, was not in the training set. For this sentence the course has stored the
-# attention weights, before and after training.
+# learned something that we can name.
+#
+# The German word "sie" means "she" or "they". Where it is the subject, its verb tells which, since "sie kann" is "she
+# can" and "sie können" is "they can". The sentence "sie kann das fenster zumachen", *she can close the window*, was not
+# in the training set. For this sentence the course has stored the attention weights, before and after training.
 
 # %%
 from lecture_kit.trained import learned
@@ -913,15 +867,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Before training, the weights lie around one seventh. They are flatter than separate roles and scale made them in
-# section 4, where the largest weight of a row was about 0.36. The main reason is probably that `nn.Linear` begins with
-# matrices of a third of the variance that we drew.
-#
-# After training, "sie" attends to its verb and "fenster" (window) to its article "das". We counted in 200 sentences
-# that played no part in choosing this head. The largest weight of a subject "sie" is on its verb in 97 % of 67 cases;
-# before training it was 9 %, and chance is 8 %. Not every row is so clear. Only 41 % of the nouns attend most to their
-# determiner, such as "the" or "my" (8 % before training, 7 % by chance), and why "das" gives 0.47 to "sie" we cannot
-# say. In another training run, other heads may share this work.
+# After training, "sie" attends to its verb and "fenster" (window) to its article "das". In 200 sentences that played no
+# part in choosing this head, nearly every subject "sie" attends most to its verb, which before training happened hardly
+# more often than by chance. Not every row is so clear. Fewer than half of the nouns attend most to their determiner, and
+# why "das" gives 0.47 to "sie" we cannot say. In another training run, other heads may share this work.
 #
 # The words are the same as before training. Training has changed the vectors that are compared, through the
 # embeddings, the first layer, and the matrices that make queries and keys.
