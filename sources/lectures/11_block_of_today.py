@@ -58,8 +58,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. Two blocks
 #
 # Both blocks below are pre-LN, so a norm opens each branch, and the residual stream itself is never normalised. The
-# left one has the parts of 2017. The right one is that of LLaMA (Touvron et al., 2023), and nearly all open language
-# models from 2023 to 2026 vary it. You will write each part of it yourself in assignment 12.
+# left one has the parts of 2017, although that year's paper put its norms after the additions and had no biases in
+# attention. The right one is that of LLaMA (Touvron et al., 2023); section 7 shows how later models vary it. You will
+# write each part of it yourself in assignment 12.
 #
 # <!-- slide: Attention is the only box that stays the same -->
 #
@@ -466,8 +467,8 @@ assert (fast[1] - fast[0]).mean() > 0
 assert all((before - after > 0.2).all() for before, after in zip(slow, fast, strict=True))
 
 # %% [markdown]
-# **The lead has changed its sign.** At 0.012 SwiGLU is behind with every seed, over all five with $t = 4.4$. The rate
-# itself gains far more than the gate ever did: 0.32 nats for the baseline, and 0.26 for SwiGLU.
+# **The lead has changed its sign.** At the larger rate SwiGLU is behind with every seed, over all five with $t = 4.4$.
+# And the rate gains far more than the gate did: 0.32 nats for the baseline, and 0.26 for SwiGLU.
 #
 # What went wrong? Seeds sample what differs from run to run, the initialisation and the order of the data, whereas the
 # learning rate is the same in all runs. If it suits one variant better, every pair carries the same bias, and **no
@@ -481,9 +482,9 @@ assert all((before - after > 0.2).all() for before, after in zip(slow, fast, str
 # after which we compare best against best. The best rate should lie inside the grid and not at its edge. We choose it
 # by the very losses that we report, which flatters all variants a little.
 #
-# The runs below are **recorded**, and `sources/recorded/block_variants.py` makes them in about 20 minutes. For 200 steps
-# there are five seeds at each rate and one at 0.048; for 600 steps, five at 0.003, three at 0.012 and one at 0.024.
-# "All four" are RMSNorm, SwiGLU, rotary positions and no biases together; *bilinear* is a gate without its SiLU. "No
+# The runs below are **recorded**, and `sources/recorded/block_variants.py` makes them in about 20 minutes. With 200
+# steps a point has five seeds, or one at the largest rate; with 600 steps, the points have five, three and one. "All
+# four" are RMSNorm, SwiGLU, rotary positions and no biases together; *bilinear* is a gate without its SiLU. "No
 # scale" omits a factor of the embedding, as our model of section 4 does, and is the subject of section 6.
 
 # %% tags=["hide-input"]

@@ -28,8 +28,7 @@
 # **By the end of this lecture you will be able to**
 #
 # - explain what a single attention layer cannot do, and how two heads in two layers do it;
-# - compute the induction score of a head, with the right offset;
-# - ablate heads, and choose a metric in which the damage shows;
+# - compute the induction score of a head, and ablate heads with a metric in which the damage shows;
 # - patch one vector from one run into another, and tell *enough* from *needed*;
 # - read the residual stream with a lens and with a probe.
 #
@@ -149,8 +148,8 @@ print("equal in parameters; one layer ends below 0.6, and two layers above 0.85"
 
 # %% [markdown]
 # One pair proves little, so `sources/recorded/looking_inside.py` trained six, the first with the seed above. Two layers
-# end at an accuracy of at least 0.97, and one at no more than 0.24; section 8 has the curves. At a rate of 0.01, two
-# layers are still at 0.45 or less after 800 steps.
+# end at an accuracy of at least 0.97, and one at no more than 0.24; section 8 has the curves. At a rate of 0.01, three
+# models of two layers are still at 0.45 or less after 800 steps (the script, with `--rates`).
 
 # %% [markdown]
 # ## 2. Attention maps and a score
@@ -194,7 +193,7 @@ plotting.picture(
 #
 # Positions run from 0 to $T - 1$, $\alpha_{ij}$ is the weight of key $j$ for query $i$, and $m$ counts the copies
 # backwards. Mind the offset: in the copy before, the key is $i - \text{period} + 1$, since the head needs the token that
-# *followed*. You will write the score in assignment 13, for blocks that begin anywhere.
+# *followed*. In assignment 13 you will write this score and the tools of sections 3 to 5.
 
 
 # %% slide="The score is a loop over queries and their earlier copies"
@@ -271,7 +270,7 @@ assert all(score > 0.9 or away for score, away in zip(found["score"], missed, st
 # A score does not tell whether the model needs a head. **Ablation** removes the head and measures what fails. What a
 # head has gathered reaches the stream through its own block of $W_o$, so **zero ablation** sets that block to zero, here
 # in a copy of the model. A zero may be an input that later layers have never seen, so **mean ablation** (Wang
-# et al., 2023) puts in the head's average output over other texts. In assignment 13 you will write both, without a copy.
+# et al., 2023) puts in the head's average output over other texts.
 
 # %% slide="To switch a head off, clear its block of $W_o$"
 d_k = D_MODEL // HEADS
@@ -403,8 +402,7 @@ def log_p(logits):
 #
 # $$\text{share} = \frac{\log p_\text{patched} - \log p_\text{corrupted}}{\log p_\text{clean} - \log p_\text{corrupted}}$$
 #
-# The patch is a single assignment to a copy of the stream, done for each position in turn. In assignment 13 you will
-# write it for one layer and position of any model.
+# The patch is a single assignment to a copy of the stream, done for each position in turn.
 
 # %% slide="A patch is one assignment to a copy of the stream"
 clean, corrupted = log_p(model(ids)), log_p(model(corrupted_ids))
@@ -552,7 +550,7 @@ print("the frame is where layer 1 attends most, in all six")
 #
 # 1. In model A, choose each head of layer 1 in turn, and see where its lines go. Switch one off, count the right words
 #    and watch the loss. Then switch off all of them, under *more to switch*.
-# 2. In model B, where do the heads of layer 1 attend? Change to *put one vector back* and try all positions. Does
+# 2. In model B, where do the heads of layer 1 attend? Change to *put one vector back* and *try every position*. Does
 #    patching find the same one?
 
 # %% tags=["hide-input"]
@@ -573,7 +571,7 @@ live.inside_view()
 #
 # Only at the end do a norm and the embedding turn the residual stream into logits. The **logit lens** of nostalgebraist
 # (2020) does that in the middle, as if the model stopped there, and asks what it would predict. Here it reads the
-# second copy after every addition; in assignment 13 you will write it for whole layers.
+# second copy after every addition.
 
 # %% slide="Read with the lens, the token comes first and the answer last" tags=["nbval-ignore-output"]
 NAMES = ["embedding", "attention 0", "feed-forward 0", "attention 1", "feed-forward 1"]
