@@ -4,8 +4,8 @@ const PERIOD = data.block.length;
 const places = Array.from({ length: PERIOD }, (_, k) => k); // of a copy
 const ON_COLUMNS = `repeat(${PERIOD}, minmax(0, 1fr))`;
 
-// `off` holds pairs "layer.head" and `tried` shares by "layer.position"; `place` is that of the word in
-// the second copy whose attention is shown, `replaced` that of the word in the first copy.
+// `off` holds pairs "layer.head" and `tried` shares by "layer.position"; `place` is the position within
+// the second copy of the word whose attention is shown, `replaced` that of the word in the first copy.
 const state = {
   shows: 'heads',
   model: 0,
@@ -33,7 +33,7 @@ function logOf(logits, id) {
   return logits[id] - largest - Math.log(logits.reduce((sum, x) => sum + Math.exp(x - largest), 0));
 }
 
-// What is said after each word of the second copy, how probable the right word is, and the loss.
+// What is predicted after each word of the second copy, how probable the right word is, and the loss.
 function judged({ logits }) {
   const second = logits.slice(PERIOD);
   const said = second.map(best);
@@ -48,7 +48,7 @@ const withHeadsOff = () =>
     means: state.givesMean ? modelNow().means : null,
   });
 
-// how much a head looks at the word after the earlier copy, from the second copy on
+// how much a head attends to the word after the earlier copy, from the second copy on
 const inductionScore = (rows) =>
   total(places.map((place) => rows[PERIOD + place][place + 1])) / PERIOD;
 
@@ -213,9 +213,9 @@ function buildHeads() {
     'aria-hidden': 'true',
   });
   const second = lineOf('second copy', page.second, { role: 'radiogroup' });
-  second.ariaLabel = 'second copy: from which word the head looks';
+  second.ariaLabel = 'second copy: from which word the head attends';
   second.classList.add('below');
-  const said = lineOf('said next', page.said);
+  const said = lineOf('prediction', page.said);
   said.classList.add('below');
   const picture = make(
     'div',
@@ -232,7 +232,7 @@ function buildHeads() {
   page.wholeLayers = make('div', { className: 'choice' });
   const gives = [
     { text: 'zeros', value: false },
-    { text: 'its mean over other rows', value: true },
+    { text: 'its mean over other sequences', value: true },
   ];
   const mean = selection('a head that is off gives', gives, state.givesMean, (givesMean) => {
     state.givesMean = givesMean;
@@ -241,8 +241,8 @@ function buildHeads() {
   const hint = make(
     'p',
     { className: 'hint' },
-    'Clear the box of a head and watch what is said next. The bar below a word is the probability ' +
-      'of the right one.',
+    'Clear the box of a head and watch what the model predicts. The bar below a word is the ' +
+      'probability of the right one.',
   );
   page.numbers = make('div');
   page.heads.replaceChildren(
@@ -319,7 +319,7 @@ function paintResult(found) {
   page.allOn.disabled = state.off.size === 0;
 }
 
-// the pattern of a head: rows ask, columns are looked at
+// the pattern of a head: queries in rows, keys in columns
 function patternOf(rows, isChosen) {
   const size = 2 * PERIOD;
   const cells = rows.flatMap((one, i) =>
@@ -369,7 +369,7 @@ function tile(l, h, rows) {
     {
       className: 'look',
       ariaPressed: String(isChosen),
-      ariaLabel: `look at head ${h} of layer ${l}`,
+      ariaLabel: `show head ${h} of layer ${l}`,
     },
   );
   show.append(patternOf(rows, isChosen));
@@ -402,8 +402,8 @@ function whereabouts(place, key) {
   const earlier = `the first ${quoted(wordAt(place))}`;
   if (key === query) return 'itself';
   if (further === 0) return earlier;
-  if (further > 0 && further < 5) return `${times(further, 'place')} after ${earlier}`;
-  return `${times(query - key, 'place')} before it`;
+  if (further > 0 && further < 5) return `${times(further, 'position')} after ${earlier}`;
+  return `${times(query - key, 'position')} before it`;
 }
 
 function tell(rows) {
@@ -411,9 +411,9 @@ function tell(rows) {
   const { place } = state;
   const from = rows[PERIOD + place];
   const key = best(from);
-  const off = isOff(l, h) ? ' It is off, so nothing of this reaches the stream.' : '';
+  const off = isOff(l, h) ? ' It is off, so nothing of this reaches the residual stream.' : '';
   page.told.textContent =
-    `Head ${h} of layer ${l} looks from the second ${quoted(wordAt(place))} most at ` +
+    `Head ${h} of layer ${l} attends from the second ${quoted(wordAt(place))} most to ` +
     `${quoted(wordAt(key))}, ${whereabouts(place, key)}, with a weight of ${number(from[key])}. ` +
     `Its induction score, the mean weight on the framed cells, is ${number(inductionScore(rows))}.${off}`;
 }
@@ -445,7 +445,7 @@ function paintHeads() {
   const words = row().map((_, position) => wordAt(position));
   const rounded = (weight) => Math.round(1e4 * weight) / 1e4;
   const lines = rows.map((one, i) => ({ name: words[i], numbers: one.map(rounded) }));
-  const caption = `Head ${h} of layer ${l}: rows ask, columns are looked at`;
+  const caption = `Head ${h} of layer ${l}: queries in rows, keys in columns`;
   page.numbers.replaceChildren(
     ...(isOpen['the weights of this head, in numbers'] ? [numberTable(caption, words, lines)] : []),
   );
@@ -457,7 +457,7 @@ function buildVectors() {
   const options = places.map((place) => ({ text: '', value: place }));
   const choice = selection('replaced', options, state.replaced, (replaced) => choose({ replaced }));
   page.words = [...choice.querySelectorAll('option')];
-  page.all = button('try every place', tryAll);
+  page.all = button('try every position', tryAll);
   page.asked = make('p');
   page.bars = make('div', { className: 'bars' });
   page.back = make('p', { className: 'told', role: 'status' });
@@ -467,7 +467,7 @@ function buildVectors() {
   page.vectors.replaceChildren(choices, page.asked, page.bars, page.back, page.sheets);
 }
 
-// the words once more for each layer: a press puts the vector of this place back before this layer
+// the words once more for each layer: a press puts the vector of this position back before this layer
 function buildSheets() {
   const count = modelNow().layers.length;
   const cells = Array.from({ length: 2 * count }, (_, line) =>
@@ -528,7 +528,7 @@ function barOf(name, run) {
   const chance = run ? Math.exp(logOfAnswer(run)) : 0;
   inside.style.width = `${100 * chance}%`;
   const said = run ? best(run.logits[PERIOD + state.replaced]) : null;
-  const words = run ? `${quoted(data.words[said])} is said` : '';
+  const words = run ? `predicts ${quoted(data.words[said])}` : '';
   return make(
     'p',
     { className: run ? 'bar' : 'bar waiting' },
@@ -547,8 +547,8 @@ function tellBack() {
   }
   if (!state.put) {
     page.back.textContent = state.tried.size
-      ? 'Each number says how many percent of the answer come back when the vector of this place alone is put back.'
-      : `Press a word below. Its vector at this place comes from the run of the clean row, and everything after it is computed anew. How much of ${answer} comes back?`;
+      ? 'Each number is the percentage of the answer that comes back when the vector at this position alone is put back.'
+      : `Press a word below. Its vector at this position comes from the clean run, and everything after it is computed anew. How much of ${answer} comes back?`;
     return;
   }
   const [layer, position] = state.put;
@@ -565,8 +565,8 @@ function standsAt(position) {
   if (away === 0) return 'the word that was replaced';
   if (away === PERIOD) return 'after which the answer is asked for';
   return away > 0
-    ? `${times(away, 'place')} after the replaced word`
-    : `${times(-away, 'place')} before the replaced word`;
+    ? `${times(away, 'position')} after the replaced word`
+    : `${times(-away, 'position')} before the replaced word`;
 }
 
 function paintVectors() {
@@ -583,7 +583,7 @@ function paintVectors() {
   page.all.disabled = taken() < SMALLEST_LOSS;
   const isTried = state.put !== null;
   page.bars.replaceChildren(
-    barOf('clean row', clean),
+    barOf('clean run', clean),
     barOf('one word replaced', passed(modelNow(), corruptedRow())),
     barOf('one vector put back', isTried ? patched(...state.put) : null),
   );

@@ -16,7 +16,7 @@ from lecture_kit.trained.translators import packed
 
 BLOCK = (39, 48, 54, 46, 29, 12, 21, 0, 19, 1, 33, 3)
 PLACE = 2
-"""The tokens of the first copy at the start, and the place in it that the reader looks at first."""
+"""The tokens of the first copy at the start, and the position in it that is shown first."""
 
 SIZES = range(6, 13)
 """Tokens in a block: a phone shows twelve words side by side."""
@@ -24,7 +24,7 @@ SIZES = range(6, 13)
 MOST_MODELS, MOST_LAYERS, MOST_HEADS = 3, 4, 8
 
 ROWS = 200
-"""Over which the means of the heads are taken."""
+"""Sequences over which the means of the heads are taken."""
 
 
 def inside_view(
@@ -36,13 +36,13 @@ def inside_view(
     """A view in which the reader looks into models that copy a block of random tokens.
 
     The models themselves run in the page, with their matrices in 8 bits. The reader chooses a head and a
-    word and sees where the head looks; switches heads off, and sees what is said after each word of the
-    second copy; or replaces a word of the first copy and puts one vector of the clean run back.
+    word and sees where the head attends; switches heads off, and sees what the model predicts after each
+    word of the second copy; or replaces a word of the first copy and puts one vector of the clean run back.
 
     Args:
         models: by the names that the reader sees, 1 to 3 trained models with the 64 tokens of
             `lecture_kit.experiments.repeated_tokens`; None shows the two of `lecture_kit.trained.copiers`.
-        block: 6 to 12 different tokens, which stand in the row twice.
+        block: 6 to 12 different tokens, which come twice in the sequence.
         caption: what the view shows, in a sentence; also the frame's name for screen readers.
 
     Returns:
@@ -130,7 +130,7 @@ def _about(name: str, model: ModernLanguageModel) -> dict[str, Any]:
 
 @torch.no_grad()
 def _means(model: ModernLanguageModel) -> Tensor:
-    """What each head gives on average over rows of other words: (L, H, d_k)."""
+    """What each head gives on average over sequences of other words: (L, H, d_k)."""
     ids = distinct(ROWS, 2 * SIZES[-1], SIZES[-1], torch.Generator().manual_seed(0))
     mask = causal_mask(ids.shape[1])
     layers: Any = model.layers

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a12_modern_block
-#     deeper: 15
-#     minutes: 52
+#     deeper: 19
+#     minutes: 49
 #     summary: RMSNorm, gates, rotary positions, no biases. Which of them helps, once every variant has its own rate?
 #   jupytext:
 #     text_representation:
@@ -19,22 +19,20 @@
 # # Lecture 11: The block of today
 #
 # Open a language model released this year, and you find the block of [lecture 7](07_layer_normalization.ipynb) again,
-# with nearly every part exchanged. The norm subtracts no mean, the ReLU has given way to a gated unit, positions rotate
-# queries and keys, and biases and dropout are gone. In this lecture you build that block part by part. Then you ask
-# which of the changes helps, and find out why the obvious way to ask, several seeds at one learning rate, gives a wrong
-# answer with great confidence.
+# with nearly every part exchanged. The norm subtracts no mean, the ReLU has given way to a gated unit, and positions
+# rotate queries and keys. In this lecture you build that block and train it. Then you ask which of the changes helps,
+# and see how the obvious way to ask, several seeds at one learning rate, gives a wrong answer with great confidence.
 #
 # <!-- slide: You will build today's block, and ask which of its parts helps -->
 #
 # **By the end of this lecture you will be able to**
 #
 # - implement RMSNorm, a gated feed-forward network, rotary positions, and the block made of them;
-# - say how to reorder the parameters of a model that pairs its rotary features in another way;
 # - compare two architectures fairly, with paired seeds, a spread, and a tuned learning rate for each;
-# - spot a change that slips in unnoticed, and credit it with its own effect;
-# - in the deeper sections, read the blocks of 2023 to 2026 as variations of one, and build a mixture of experts.
+# - in the deeper sections, credit a change that slipped in with its own effect, read the blocks of 2023 to 2026 as
+#   variations of one, and build a mixture of experts.
 #
-# **Time** about 52 minutes with views and questions, and 15 for going deeper.
+# **Time** about 49 minutes with views and questions, and 19 for going deeper.
 # **Needs** lectures [6](06_positional_encoding.ipynb), [7](07_layer_normalization.ipynb) and
 # [9](09_one_half_alone.ipynb).
 
@@ -61,8 +59,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 #
 # Both blocks below are pre-LN, so a norm opens each branch, and the residual stream itself is never normalised. The
 # left one has the parts of 2017, although that year's paper put its norms after the additions and had no biases in
-# attention. The right one is that of LLaMA (Touvron et al., 2023). You will write each part of it yourself in
-# assignment 12.
+# attention. The right one is that of LLaMA (Touvron et al., 2023); section 7 shows how later models vary it. You will
+# write each part of it yourself in assignment 12.
 #
 # <!-- slide: Attention is the only box that stays the same -->
 #
@@ -73,24 +71,19 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # the embedding alone. All boxes but attention are marked as different.](../figures/two_blocks.svg)
 #
 # *Attention is the only box that stays the same.*
-#
-# **Which block is today's?** The one on the right is the common ground of open language models from 2023 to 2026. Few
-# use it unchanged. Most share KV heads ([lecture 10](10_fast_attention.ipynb)), many normalise queries and keys as
-# well, and the largest replace the feed-forward network by experts. Section 6 lists who changed what.
 
 # %% [markdown]
 # ## 2. RMSNorm: a norm without a mean
 #
-# Layer norm subtracts the mean of a token's features, and it divides by their standard deviation. Zhang and Sennrich
-# (2019) asked whether the first is needed, and left it out. What remains is a division by the root of the mean square,
-# hence the name **RMSNorm**:
+# Layer norm subtracts the mean of a token's features and divides by their standard deviation. Zhang and Sennrich
+# (2019) asked whether the subtraction is needed, and left it out. What remains is a division by the root of the mean
+# square, hence the name **RMSNorm**:
 #
 # <!-- slide: RMSNorm divides by the root of the mean square and subtracts nothing -->
 #
 # $$y_k = \gamma_k \, \frac{x_k}{\sqrt{\frac{1}{d_\text{model}} \sum_j x_j^2 + \varepsilon}}$$
 #
-# Here γ is learned and starts at one, there is no β, and ε keeps the root away from zero as in layer norm. The paper's
-# equation leaves ε out, but the libraries have it.
+# Here γ is learned and starts at one, there is no β, and ε keeps the root away from zero.
 
 # %% slide="RMSNorm is two lines, and PyTorch agrees with them"
 by_hand = [value / math.sqrt((3**2 + 4**2) / 2) for value in (3, 4)]
@@ -111,9 +104,8 @@ theirs = F.rms_norm(x, (D,), weight, eps=1e-6)
 print("PyTorch agrees:", torch.allclose(rms_norm(x, weight), theirs, atol=1e-6))
 
 # %% [markdown]
-# Subtract the mean first and then take RMSNorm, and you have layer norm without its β. The two therefore differ exactly
-# for tokens whose mean is not zero. We shift all features of a token by the same number, then scale them, and see which
-# norm notices.
+# Subtract the mean first, and RMSNorm is layer norm without its β. So the two differ exactly for tokens whose mean is
+# not zero. We shift all features of a token by the same number, then scale them, and see which norm notices.
 
 # %% slide="RMSNorm notices a shift, and layer norm does not"
 ones = torch.ones(D)
@@ -141,8 +133,7 @@ assert torch.allclose(F.layer_norm(x + 5, (D,)), F.layer_norm(x, (D,)), atol=1e-
 
 # %% [markdown]
 # RMSNorm needs one sum over the features instead of two, and half of the norm's parameters. Zhang and Sennrich
-# measured 7 % to 64 % less running time in their models at about the same quality. So RMSNorm is meant to be cheaper,
-# not better.
+# measured 7 % to 64 % less running time at about the same quality, so it is meant to be cheaper, not better.
 
 # %% tags=["hide-input"]
 questions.ask("11", "rms-of-two-features")
@@ -150,19 +141,18 @@ questions.ask("11", "rms-of-two-features")
 # %% [markdown]
 # ## 3. SwiGLU: a feed-forward network with a gate
 #
-# In the feed-forward network of lecture 7, a hidden unit takes one dot product of the token with a row of its map, and
-# the ReLU cuts off what is negative. A *gated* unit takes two. The first, the **gate**, goes through an activation and
-# decides how far the unit is open; the second, *up*, is the signal that passes (Shazeer, 2020):
+# In the feed-forward network of lecture 7, a hidden unit takes one dot product with the token, and the ReLU cuts off
+# what is negative. A *gated* unit takes two (Shazeer, 2020). The first, the **gate**, goes through an activation and
+# decides how far the unit is open. The second, *up*, is the signal that passes:
 #
 # <!-- slide: One map opens the gate, another one sends the signal -->
 #
 # $$\mathrm{SwiGLU}(x) = W_\text{down} \bigl( \mathrm{SiLU}(W_\text{gate}\, x) \odot W_\text{up}\, x \bigr), \qquad
 # \mathrm{SiLU}(a) = \frac{a}{1 + e^{-a}}$$
 #
-# The sign ⊙ multiplies entry by entry, and there are no biases. The maps stand to the left of the token, $W x$, as
-# `nn.Linear` stores them; lecture 10 wrote $x W$ with the transposes. SiLU, a smooth relative of the ReLU, is also called
-# *Swish*, and SwiGLU joins that name with *GLU*, the gated linear unit of Dauphin et al. (2017). For one token, unit by
-# unit:
+# The sign ⊙ multiplies entry by entry. The maps stand to the left of the token, $W x$, as `nn.Linear` stores them;
+# lecture 10 wrote $x W$ with the transposes. SiLU, a smooth relative of the ReLU, is also called *Swish*, and *GLU* is
+# the gated linear unit of Dauphin et al. (2017). For one token, unit by unit:
 
 # %% slide="Unit by unit: how far the gate opens, times what passes"
 torch.manual_seed(5)
@@ -177,8 +167,7 @@ for unit in range(d_ff):
     by_unit += gate / (1 + torch.exp(-gate)) * up * w_down[:, unit]
 
 # %% [markdown]
-# Gate and up read the same input, so many libraries compute both with one map of twice the width and then split the
-# result.
+# Gate and up read the same input, so many libraries compute both with one map of twice the width and split the result.
 
 
 # %% slide="Gate and up are the two halves of one map"
@@ -240,9 +229,9 @@ questions.ask("11", "two-thirds")
 # %% [markdown]
 # ## 4. Rotary positions, and the block
 #
-# [Lecture 6](06_positional_encoding.ipynb) derived **rotary encoding** (Su et al., 2021; *RoPE* for short). Nothing is
-# added to the tokens. Instead, each layer turns its queries and keys, pair by pair of their features, by an angle that
-# grows with the position:
+# **Rotary encoding** (Su et al., 2021; *RoPE* for short), which [lecture 6](06_positional_encoding.ipynb) derived, adds
+# nothing to the tokens. Instead, each layer turns its queries and keys, pair by pair of their features, by an angle
+# that grows with the position:
 #
 # <!-- slide: Each pair of features turns by an angle that grows with the position -->
 #
@@ -251,12 +240,12 @@ questions.ask("11", "two-thirds")
 # \begin{pmatrix} x_{2k} \\ x_{2k+1} \end{pmatrix}, \qquad
 # a = \frac{\text{position}}{10000^{2k / d_k}}$$
 #
-# Features are counted from 0, and neighbours form a pair. The first pair turns by one radian per token, and later pairs
-# turn more and more slowly. The number 10000 is called the **base**.
+# Neighbours form a pair. The first pair turns by one radian per token, and later pairs turn more and more slowly. The
+# number 10000 is called the **base**.
 #
-# The code of LLaMA itself reads a pair $(x, y)$ as the complex number $x + iy$. To turn it by the angle $a$ is then a
-# single multiplication, by $e^{ia} = \cos a + i \sin a$: the product has the real part $x \cos a - y \sin a$ and the
-# imaginary part $x \sin a + y \cos a$.
+# Lecture 6 wrote this with sines and cosines. LLaMA's own code reads a pair $(x, y)$ as the complex number $x + iy$.
+# Turning it by the angle $a$ is then a single multiplication, by $e^{ia} = \cos a + i \sin a$. The product has the real
+# part $x \cos a - y \sin a$ and the imaginary part $x \sin a + y \cos a$, the two rows of the matrix.
 
 
 # %% slide="To turn a pair is to multiply by a complex number"
@@ -294,10 +283,8 @@ assert torch.allclose(
 )
 
 # %% [markdown]
-# The score is the same wherever the two tokens are, as long as the key is three positions before the query. Values are
-# not turned, or the output of the head would depend on absolute positions.
-#
-# Here are a query and a key with eight features, as two hands in each of four pairs.
+# The score is the same wherever the two tokens are, as long as the key is three positions before the query. Here are a
+# query and a key with eight features, as two hands in each of four pairs.
 #
 # 1. Press *both one word on* a few times. What moves, and what does not?
 # 2. Set the query to 128 and move the key alone, from 127 down to 28. Which pairs change quickly, and which can still
@@ -335,47 +322,11 @@ assert abs(score_at(10, 7) - score_at(34, 10, factor=8.0)) < 1e-9
 assert abs((100 - 50) / 10000 ** (4 / 8) - 0.5) < 1e-9 and 100 / 10000 ** (6 / 8) < 0.11
 
 # %% [markdown]
-# ### Two ways to pair the features
-#
-# Su et al. pair neighbours, features 0 and 1, 2 and 3, and so on. Many libraries pair feature $k$ with feature $k + d_k
-# / 2$ instead, so that the first *half* of the vector is turned together with the second. Do such models compute
-# something else?
-
-
-# %% slide="Pairing halves or neighbours is a matter of the order of features"
-def turn_halves(x, positions):
-    """Like `turn`, but feature k is paired with feature k + d_k / 2."""
-    half = x.shape[-1] // 2
-    angles = positions.unsqueeze(-1) / 10000 ** (torch.arange(half) / half)  # (T, d_k / 2)
-    cos, sin = angles.cos(), angles.sin()
-    first, second = x[..., :half], x[..., half:]  # (..., T, d_k / 2) each
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
-
-
-order = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])  # even features first, then odd ones
-neighbours, halves = turn(sequence, positions), turn_halves(sequence, positions)
-reordered = turn_halves(sequence[..., order], positions)
-print("halves, as they are:", torch.allclose(halves, neighbours, atol=1e-5))
-print("halves, reordered:  ", torch.allclose(reordered, neighbours[..., order], atol=1e-5))
-
-# %% tags=["hide-input"]
-# the two pairings differ by an order of the features, and by nothing else
-assert torch.allclose(reordered, neighbours[..., order], atol=1e-5)
-assert not torch.allclose(halves, neighbours, atol=0.1)
-
-# %% tags=["hide-input"]
-questions.ask("11", "which-pairing")
-
-# %% [markdown]
-# A dot product does not depend on the order of the features, as long as query and key share it. So reordering the rows
-# of $W_q$ and $W_k$, head by head, turns a half-pairing model into a neighbour-pairing one. If you forget that, all
-# shapes fit and the model produces nonsense. The page [Load published weights](../docs/published_weights.md) shows
-# the reordering for a real model.
-#
 # ### The block as a class
 #
-# Now we put the parts together. As with gate and up, one map computes queries, keys and values, and PyTorch's own
-# attention hides the future.
+# Now we put the parts together. One map computes queries, keys and values, and PyTorch's own attention hides the
+# future. No map has a bias. Biases are under two per cent of our models' parameters, so the point is not size: Chowdhery
+# et al. (2022) report that large models trained more stably without them.
 
 
 # %% slide="The block: a norm, attention, a norm, a gated network"
@@ -437,9 +388,8 @@ states = torch.randn(2, 5, 16)
 assert torch.allclose(ours.blocks[0](states), theirs.layers[0](states, causal_mask(5)), atol=1e-4)
 
 # %% [markdown]
-# The output map is the embedding itself; the two are **tied** (Press and Wolf, 2017). LLaMA and most models in
-# section 6 keep a separate output matrix. Does our model learn? We train it for 200 steps on the English sentences of
-# section 5.
+# The output map is the embedding itself; the two are **tied** (Press and Wolf, 2017). Does the model learn? We train it
+# for 200 steps on the English sentences of section 5.
 
 # %% slide="The model of this page learns" tags=["nbval-ignore-output"] seconds=4
 vocabulary, _, _ = block_variants.english_text()
@@ -456,40 +406,6 @@ assert block_variants.held_out_loss(own) < 1.95
 print("it starts near guessing, and ends below 1.95 nats")
 
 # %% [markdown]
-# ### No biases, and no scale
-#
-# **Biases.** The maps of the block have none. The point is not size, since biases are under two per cent of our models'
-# parameters. Chowdhery et al. (2022) report that without them large models trained more stably. Not every
-# descendant follows: Qwen2 kept biases in the maps for queries, keys and values.
-#
-# **The scale.** In 2017 the embeddings were multiplied by $\sqrt{d_\text{model}}$, and no reason was given. Lecture 8
-# offered one, that the positions added to them would otherwise be the longer vectors. LLaMA adds nothing and drops the
-# scale. How long are the vectors in our models?
-
-# %% slide="Without the scale, positions are longer than tokens"
-D_MODEL = block_variants.D_MODEL
-torch.manual_seed(0)
-tokens = torch.randn(1000, D_MODEL) * D_MODEL**-0.5  # as embeddings are initialised here
-encodings = positional_encoding(48, D_MODEL)
-print(f"token:            {tokens.norm(dim=-1).mean():.2f}")
-print(f"token × √d_model: {(math.sqrt(D_MODEL) * tokens).norm(dim=-1).mean():.2f}")
-print(f"position:         {encodings.norm(dim=-1).mean():.2f}")
-
-# %% tags=["hide-input"]
-assert abs(tokens.norm(dim=-1).mean() - 1) < 0.02
-assert torch.allclose(encodings.norm(dim=-1), torch.full((48,), math.sqrt(D_MODEL / 2)), atol=1e-3)
-first = modern.ModernBlock(D_MODEL, num_heads=4, d_ff=128)
-added = [first.attend(first.norm1(tokens[None, :9] * scale))[0] for scale in (1, D_MODEL**0.5)]
-assert torch.allclose(*added, atol=1e-4)
-
-# %% [markdown]
-# The scale looks harmless, since the first norm removes it again. But that norm sits on the branch, and the residual
-# stream keeps the scale. What the first attention layer adds is the same with and without it, but next to a token that
-# is √48 ≈ 7 times as long, the addition changes the stream only a seventh as much. Without the scale, whatever training
-# changes in the sublayers counts seven times as much. So dropping it is a change of its own, and section 5 asks whether
-# a larger learning rate does the same.
-
-# %% [markdown]
 # ## 5. Which of it helps?
 #
 # We train small language models on the English sentences of our grammar, written one after the other into a long text.
@@ -499,8 +415,8 @@ assert torch.allclose(*added, atol=1e-4)
 # <!-- slide: A comparison keeps size, data and training equal -->
 #
 # - **The size**, within 2 %.
-# - **The data.** With the same seed, all variants read the same windows of text in the same order. So we compare
-#   *pairs* of runs, seed by seed.
+# - **The data.** With the same seed, all variants read the same text in the same order. So we compare *pairs* of runs,
+#   seed by seed.
 # - **The training.** AdamW takes 200 steps of 16 windows of 48 tokens. The learning rate warms up over 30 steps to a
 #   peak of 0.003 and then decays linearly to almost 0.
 #
@@ -551,26 +467,25 @@ assert (fast[1] - fast[0]).mean() > 0
 assert all((before - after > 0.2).all() for before, after in zip(slow, fast, strict=True))
 
 # %% [markdown]
-# **The lead has changed its sign.** At 0.012 SwiGLU is behind with every seed, over all five with $t = 4.4$. And the
-# baseline has improved by 0.32 nats on average and SwiGLU by 0.26, about six times its lead at 0.003.
+# **The lead has changed its sign.** At the larger rate SwiGLU is behind with every seed, over all five with $t = 4.4$.
+# And the rate gains far more than the gate did: 0.32 nats for the baseline, and 0.26 for SwiGLU.
 #
-# What went wrong? Seeds sample what differs from run to run: the initialisation and the order of the data. The
-# learning rate was the same in all runs. If it suits one variant better than the other, every pair carries the same
-# bias, and **no number of seeds can reveal** what all of them share. A large $|t|$ only tells you that the bias was
-# measured precisely. "The same rate for both" sounds fair, but here it rewards the variant that copes best with a
-# rate that is far too small.
+# What went wrong? Seeds sample what differs from run to run, the initialisation and the order of the data, whereas the
+# learning rate is the same in all runs. If it suits one variant better, every pair carries the same bias, and **no
+# number of seeds can reveal** what all of them share. A large $|t|$ only tells you that the bias was measured precisely.
+# "The same rate for both" sounds fair, but here it rewards the variant that copes best with a rate that is far too
+# small.
 #
 # ### Best against best
 #
-# A fair comparison gives each variant the rate that is best for it. That takes a **sweep**, with the same grid of rates
-# and the same seeds for all, after which we compare best against best. The best rate should lie inside the grid and not
-# at its edge. Here it is chosen by the very losses that we report, which flatters all variants a little; a serious
-# study would choose on other sentences.
+# A fair comparison gives each variant its own best rate. That takes a **sweep** with the same rates and seeds for all,
+# after which we compare best against best. The best rate should lie inside the grid and not at its edge. We choose it
+# by the very losses that we report, which flatters all variants a little.
 #
 # The runs below are **recorded**, and `sources/recorded/block_variants.py` makes them in about 20 minutes. With 200
-# steps there are five seeds at 0.003, 0.012 and 0.024, and one at 0.048 to see whether the loss rises again. With 600
-# steps there are five seeds at 0.003, three at 0.012 and one at 0.024. "All four" are RMSNorm, SwiGLU, rotary positions
-# and no biases together; *bilinear* is a gate without its SiLU; "all four, no scale" is the model of section 4.
+# steps a point has five seeds, or one at the largest rate; with 600 steps, the points have five, three and one. "All
+# four" are RMSNorm, SwiGLU, rotary positions and no biases together; *bilinear* is a gate without its SiLU. "No
+# scale" omits a factor of the embedding, as our model of section 4 does, and is the subject of section 6.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -672,10 +587,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The same as differences to the baseline, mean ± standard deviation. In the last columns each variant has its own best
-# rate, and so has the baseline. After 600 steps this is 0.012 for all, so two columns agree. A star marks a difference
-# that is significant at the 5 % level. Stars in one column share a baseline, so they are not independent, and among so
-# many tests one or two would come by chance alone.
+# Here are the differences to the baseline, mean ± standard deviation. In the last columns each variant has its own best
+# rate, and so has the baseline. After 600 steps this is 0.012 for all, so two columns agree. A star marks significance
+# at the 5 % level; among so many tests one or two would come by chance alone.
 
 
 # %% tags=["hide-input"]
@@ -722,7 +636,7 @@ for steps, by_variant in recorded.items():
     print()
 
 # %% [markdown]
-# Three things can be said after 200 steps.
+# What can be said after 200 steps?
 #
 # <!-- slide: The rate matters more than any part of the block -->
 #
@@ -730,26 +644,15 @@ for steps, by_variant in recorded.items():
 #   gains more than 0.2.
 # - **Rotary positions help**, with every seed at every rate, and by 0.19 nats best against best. Their rival is a fixed
 #   table of sinusoids in windows of 48.
-# - **Little else can be claimed.** SwiGLU's $t$ of −38 becomes −0.3. The bilinear gate keeps a lead of 0.06 nats, just short of a star. For
-#   RMSNorm and no biases, we could not have detected a difference smaller than about 0.07 nats. All four together are
-#   behind rotary positions alone with every seed.
+# - **Little else can be claimed.** SwiGLU's $t$ of −38 becomes −0.3, and the lead of the bilinear gate is just short of
+#   a star. For RMSNorm and no biases, we could not have detected a difference smaller than about 0.07 nats.
 #
-# At 0.048 the loss rises again for every variant but "rotary, no scale", whose lead may be larger still.
+# After 600 steps the bilinear gate changes its sign as well, though not beyond chance, and rotary positions keep a lead
+# of 0.03 nats at 0.012. That rate is the edge of this grid, so the second table would need a larger one.
 #
-# **After 600 steps** SwiGLU has no lead at any rate. The bilinear gate is ahead with every seed at 0.003, and behind in
-# all three pairs at 0.012, though not beyond chance. Rotary positions keep a lead of 0.03 nats. But 0.012 is the edge of
-# this grid, and the one rotary model at 0.024 gained another 0.01, so this table would need a larger rate.
-#
-# ### The change that slipped in
-#
-# "All four" keeps the scale $\sqrt{d_\text{model}}$, which LLaMA and most of its descendants have dropped (Gemma keeps
-# it, and nanochat normalises the embeddings instead). What does dropping it do?
-
-# %% slide="More than half of the gain at 0.003 comes from the scale"
-print("200 steps, difference to the baseline")
-for name in ("no scale", "rotary", "rotary, no scale"):
-    means = {at: paired[200, name, at].mean() for at in (0.003, "best")}
-    print(f"{name:<18}", *[f"{at}: {mean:+.2f}".replace("-", "−") for at, mean in means.items()])
+# Our models have 65 000 parameters, and none of this decides what a large one should use; section 7 has numbers for
+# those. The lesson is older than transformers. When Melis et al. (2018) tuned several recurrent language models alike,
+# a plain LSTM beat its successors.
 
 # %% tags=["hide-input"]
 # signs, spreads and orders are as the text says
@@ -783,16 +686,6 @@ rotary = recorded[600]["rotary"]
 assert 0.01 < rotary[0.012][0] - rotary[0.024][0] < 0.015
 assert recorded[600][BASE][0.024][0] > recorded[600][BASE][0.012][0]
 
-# %% [markdown]
-# With sinusoids the scale is needed, as lecture 8 argued. With rotary positions it is in the way, in our models. At
-# 0.003, more than half of the gain of "rotary, no scale" comes from dropping the scale; best against best it is a fifth,
-# or 0.05 nats. So most of what the unnoticed change gains at 0.003 can also be had from a larger rate, but not all of
-# it. If you exchange one block for the other, at one small rate, and report the sum, you credit the rotation with both.
-#
-# Our models have 65 000 parameters, and none of this decides what a large one should use; section 6 has numbers for
-# those. The lesson about fairness is older than transformers. When Melis et al. (2018) tuned several recurrent language
-# models alike, a plain LSTM beat its successors.
-
 # %% tags=["hide-input"]
 questions.ask("11", "ten-seeds-at-one-rate")
 
@@ -803,13 +696,11 @@ questions.ask("11", "ten-seeds-at-one-rate")
 #
 # - RMSNorm divides by the root of the mean square and subtracts no mean. Its authors found it faster than layer norm;
 #   in quality no difference can be claimed here.
-# - In a gated feed-forward network two maps of the token are multiplied, one of them after an activation. With two
-#   thirds of the width it has as many parameters as before.
-# - Rotary positions turn queries and keys in every layer, so that scores depend on distances. Pairing neighbours or
-#   halves is a matter of the order of features.
+# - A gated unit multiplies two maps of the token, one of them after an activation. With two thirds of the width the
+#   network has as many parameters as before.
+# - Rotary positions turn queries and keys in every layer, so that scores depend on distances.
 # - Several seeds at one learning rate do not make a comparison fair, because seeds cannot reveal what all runs share.
 #   Sweep the rate for each variant, and compare best against best.
-# - Leaving out the scale $\sqrt{d_\text{model}}$ is a change of its own.
 #
 # **Now you:** [assignment a12, the block of today](../exercises/a12_modern_block/a12_modern_block.ipynb). The [next
 # lecture](12_looking_inside.ipynb) looks inside trained models of this block and asks which part does what.
@@ -817,17 +708,9 @@ questions.ask("11", "ten-seeds-at-one-rate")
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 2, 3, 4 and 5 can be checked on the spot. Those below are open ones.
+# The questions in sections 2, 3 and 5 can be checked on the spot. Those below are open ones.
 #
-# **1.** A token has the features (2, 2, 2, 2). What does layer norm make of it, and what RMSNorm, both with γ = 1?
-#
-# <details><summary>Answer</summary>
-#
-# Layer norm subtracts the mean, so nothing is left but zeros. RMSNorm divides by 2, which gives (1, 1, 1, 1).
-#
-# </details>
-#
-# **2.** In a gated network somebody forgets the SiLU. Which function of the token is each hidden unit then, and is the
+# **1.** In a gated network somebody forgets the SiLU. Which function of the token is each hidden unit then, and is the
 # network as a whole still able to do more than a single linear map?
 #
 # <details><summary>Answer</summary>
@@ -837,7 +720,7 @@ questions.ask("11", "ten-seeds-at-one-rate")
 #
 # </details>
 #
-# **3.** All positions of a text are counted from 100 instead of 0. What changes in a model with rotary positions, and
+# **2.** All positions of a text are counted from 100 instead of 0. What changes in a model with rotary positions, and
 # what in one with sinusoids that are added?
 #
 # <details><summary>Answer</summary>
@@ -847,7 +730,7 @@ questions.ask("11", "ten-seeds-at-one-rate")
 #
 # </details>
 #
-# **4.** Two blocks were swept over the rates 0.001, 0.002 and 0.004, and both are best at 0.004. The new one is ahead
+# **3.** Two blocks were swept over the rates 0.001, 0.002 and 0.004, and both are best at 0.004. The new one is ahead
 # by 0.05 nats in five pairs. What do you ask for?
 #
 # <details><summary>Answer</summary>
@@ -858,11 +741,57 @@ questions.ask("11", "ten-seeds-at-one-rate")
 # </details>
 
 # %% [markdown]
-# ## 6. Going deeper: blocks from 2023 to 2026
+# ## 6. Going deeper: the change that slipped in
+#
+# LLaMA dropped one thing more, which no box of the block shows. In 2017 the embeddings were multiplied by
+# $\sqrt{d_\text{model}}$, and no reason was given. Lecture 8 offered one, that the positions added to them would
+# otherwise be the longer vectors. LLaMA adds nothing and drops the **scale**, as most of its descendants do; Gemma keeps
+# it. How long are the vectors in our models?
+
+# %% slide="Without the scale, positions are longer than tokens"
+D_MODEL = block_variants.D_MODEL
+torch.manual_seed(0)
+tokens = torch.randn(1000, D_MODEL) * D_MODEL**-0.5  # as embeddings are initialised here
+encodings = positional_encoding(48, D_MODEL)
+print(f"token:            {tokens.norm(dim=-1).mean():.2f}")
+print(f"token × √d_model: {(math.sqrt(D_MODEL) * tokens).norm(dim=-1).mean():.2f}")
+print(f"position:         {encodings.norm(dim=-1).mean():.2f}")
+
+# %% tags=["hide-input"]
+assert abs(tokens.norm(dim=-1).mean() - 1) < 0.02
+assert torch.allclose(encodings.norm(dim=-1), torch.full((48,), math.sqrt(D_MODEL / 2)), atol=1e-3)
+first = modern.ModernBlock(D_MODEL, num_heads=4, d_ff=128)
+added = [first.attend(first.norm1(tokens[None, :9] * scale))[0] for scale in (1, D_MODEL**0.5)]
+assert torch.allclose(*added, atol=1e-4)
+
+# %% [markdown]
+# The scale looks harmless, since the first norm removes it again. But that norm sits on the branch, and the residual
+# stream keeps the scale. What the first attention layer adds is the same with and without it, but next to a token that
+# is √48 ≈ 7 times as long, it changes the stream only a seventh as much. So without the scale, whatever training changes
+# in the sublayers counts seven times as much. Does a larger learning rate do the same?
+
+# %% slide="More than half of the gain at 0.003 comes from the scale"
+print("200 steps, difference to the baseline")
+for name in ("no scale", "rotary", "rotary, no scale"):
+    means = {at: paired[200, name, at].mean() for at in (0.003, "best")}
+    print(f"{name:<18}", *[f"{at}: {mean:+.2f}".replace("-", "−") for at, mean in means.items()])
+
+# %% [markdown]
+# With sinusoids the scale is needed, as lecture 8 argued. With rotary positions it is in the way, in our models. At
+# 0.003, more than half of the gain of "rotary, no scale" comes from dropping the scale; best against best it is a fifth,
+# or 0.05 nats. So most of what the unnoticed change gains at 0.003 can also be had from a larger rate, but not all of
+# it.
+#
+# "All four" of section 5 keeps the scale, and is behind rotary positions alone with every seed. If you exchange one
+# block for the other, at one small rate, and report the sum, you credit the rotation with the scale's share as well. At
+# 0.048 the loss rises again for every variant but "rotary, no scale", whose lead may be larger still.
+
+# %% [markdown]
+# ## 7. Going deeper: blocks from 2023 to 2026
 #
 # How have published models changed this block? A dash means that the model has nothing of the kind, and *before*
 # means a norm before each sublayer, as in section 1. GeGLU is SwiGLU with GELU in place of SiLU, and ReLU² is the
-# square of a ReLU, without a gate. Where a family has several sizes, the row names one.
+# square of a ReLU, without a gate.
 #
 # | model, year, source | RMSNorm | feed-forward | keys and values | local : global layers | base | experts |
 # |---|---|---|---|---|---|---|
@@ -878,45 +807,77 @@ questions.ask("11", "ten-seeds-at-one-rate")
 # | Gemma 4 26B-A4B, 2026, code of `transformers` and Megatron Bridge | before and after; queries, keys | GeGLU | 8 KV heads, 2 in global layers | 5 : 1 | 10 000 local, 1 000 000 global | 8 of 128, 1 dense |
 # | Qwen3.5-35B-A3B, 2026, code of `transformers` | before; queries, keys | SwiGLU | 2 KV heads of 16 | 3 linear : 1 | not looked up | 8 of 256, 1 shared |
 #
-# Read down the columns. RMSNorm, a gate and rotary positions are nearly everywhere, so the block of section 4 is a fair
-# answer to "what is in a transformer today". Around it, four things have moved.
+# RMSNorm, a gate and rotary positions are nearly everywhere, so the block of section 4 is a fair answer to "what is in
+# a transformer today". Around it, four things have moved.
 #
 # <!-- slide: Norms, keys and values, angles and experts have moved -->
 #
-# - **Norms on queries and keys**, or QK-norm (Henry et al., 2020). Henry et al. brought both to length one; today
-#   they go through an RMSNorm of their own, so the size of a score no longer grows with the size of the two vectors.
-#   In `Block` that is one more line, `query, key = rms_norm(query, gamma_q), rms_norm(key, gamma_k)`, before `turn` in
-#   OLMo 2 and Qwen3 and after it in nanochat. OLMo 2 reports steadier training, and Qwen3 adopted the norms for that
-#   reason and dropped its biases.
+# - **Norms on queries and keys**, or QK-norm (Henry et al., 2020). In `Block` that is one more line, `query, key =
+#   rms_norm(query, gamma_q), rms_norm(key, gamma_k)`, before `turn` in OLMo 2 and Qwen3 and after it in nanochat, so
+#   that a score no longer grows with the size of its two vectors. OLMo 2 reports steadier training.
 # - **Fewer keys and values.** KV heads are shared by groups of query heads, or come from one short latent vector per
-#   token (lecture 10). Most layers of Gemma 3 attend to a window only. In Qwen3.5 three of four layers have no softmax
-#   attention at all, but a recurrent state (Gated DeltaNet).
-# - **Slower angles.** A larger base slows the slow pairs, so that longer texts fit into one turn. gpt-oss and
-#   DeepSeek-V3 stretch the angles for long texts (YaRN; Peng et al., 2023). Qwen3.5, and Gemma 4 in its global layers,
-#   turn only a quarter of the features.
-# - **Experts**, the subject of section 8. Instead of the one expert of 2021, a token now gets four or eight small ones
+#   token (lecture 10). Most layers of Gemma 3 attend to a window only, and three of four layers of Qwen3.5 have no
+#   softmax attention at all, but a recurrent state (Gated DeltaNet).
+# - **Slower angles.** A larger base slows the slow pairs, so that longer texts fit into one turn. Qwen3.5, and Gemma 4
+#   in its global layers, turn only a quarter of the features.
+# - **Experts**, the subject of section 9. Instead of the one expert of 2021, a token now gets four or eight small ones
 #   out of a hundred or more.
 #
-# The exceptions are just as instructive. nanochat, built to train a small assistant cheaply, has no gate, and gpt-oss keeps
-# biases in its maps. Do the gates help in models of that size? Shazeer (2020, table 1) compared them in models
-# thousands of times as large as ours. After 524 288 steps the loss was 1.677 with ReLU, 1.648 with the bilinear gate
-# and 1.636 with SwiGLU, so there they kept a lead, with one training recipe for all, to which the caution of section
-# 5 applies.
+# The exceptions are just as instructive. nanochat, built to train a small assistant cheaply, has no gate, and gpt-oss
+# keeps biases in its maps. Do gates help in larger models? Shazeer (2020, table 1) compared them in models thousands of
+# times as large as ours. After 524 288 steps the loss was 1.677 with ReLU, 1.648 with the bilinear gate and 1.636 with
+# SwiGLU. There they kept a lead, with one training recipe for all, to which the caution of section 5 applies.
+#
+# ### Two ways to pair the features
+#
+# If you load published weights into `Block`, there is a trap. Su et al. pair neighbours, features 0 and 1, 2 and 3.
+# Many libraries pair feature $k$ with feature $k + d_k / 2$ instead, so that the first *half* of the vector turns with
+# the second. Do such models compute something else?
+
+
+# %% slide="Pairing halves or neighbours is a matter of the order of features"
+def turn_halves(x, positions):
+    """Like `turn`, but feature k is paired with feature k + d_k / 2."""
+    half = x.shape[-1] // 2
+    angles = positions.unsqueeze(-1) / 10000 ** (torch.arange(half) / half)  # (T, d_k / 2)
+    cos, sin = angles.cos(), angles.sin()
+    first, second = x[..., :half], x[..., half:]  # (..., T, d_k / 2) each
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+order = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])  # even features first, then odd ones
+neighbours, halves = turn(sequence, positions), turn_halves(sequence, positions)
+reordered = turn_halves(sequence[..., order], positions)
+print("halves, as they are:", torch.allclose(halves, neighbours, atol=1e-5))
+print("halves, reordered:  ", torch.allclose(reordered, neighbours[..., order], atol=1e-5))
+
+# %% tags=["hide-input"]
+# the two pairings differ by an order of the features, and by nothing else
+assert torch.allclose(reordered, neighbours[..., order], atol=1e-5)
+assert not torch.allclose(halves, neighbours, atol=0.1)
+
+# %% tags=["hide-input"]
+questions.ask("11", "which-pairing")
 
 # %% [markdown]
-# ## 7. Going deeper: longer than in training
+# A dot product does not depend on the order of the features, as long as query and key share it. So reordering the rows
+# of $W_q$ and $W_k$, head by head, turns a half-pairing model into a neighbour-pairing one. If you forget that, all
+# shapes fit and the model produces nonsense. The page [Load published weights](../docs/published_weights.md) shows
+# the reordering for a real model.
+
+# %% [markdown]
+# ## 8. Going deeper: longer than in training
 #
 # A rotary model trained on short texts meets angles in long ones that it has never seen. Chen et al. (2023) compress
 # the positions instead. If the text is four times as long, every position is divided by 4, so all angles stay in the
-# range of training. This is **position interpolation**. In the code and in the view of section 4 the divisor is named
-# `factor`. Set that slider to 8, and the curve of the score against the distance is stretched to eight times its width.
+# range of training. This is **position interpolation**. In the view of section 4 the divisor is named `factor`. Set it
+# to 8, and the curve of the score against the distance is stretched to eight times its width.
 #
-# The short sentences of our grammar cannot show whether that works, so we take a task that must look far back. A block
-# of random tokens is repeated, and from the second copy on the model has to predict what comes next. Four models of two
-# layers were trained for 800 steps on sequences of 32 tokens, with blocks of 6 to 16. We test them on sequences of 128
-# with blocks of 12, 30 and 60, at once and after 20 or 60 more steps on such sequences. The numbers are **recorded**;
-# `sources/recorded/interpolation.py` prints them in about two minutes. There is one learning rate, so do not read them
-# as a ranking.
+# The task must look far back, so a block of random tokens is repeated, and from the second copy on the model has to
+# predict what comes next. Four models of two layers were trained for 800 steps on sequences of 32 tokens, with blocks
+# of 6 to 16. We test them on sequences of 128 with blocks of 12, 30 and 60, at once and after 20 or 60 more steps on
+# such sequences. The numbers are **recorded** at one learning rate, so do not read them as a ranking;
+# `sources/recorded/interpolation.py` prints them in about two minutes.
 
 # %% tags=["hide-input"]
 INTERPOLATED = """\
@@ -992,24 +953,26 @@ assert ((later[1] > 0.935).all(dim=1)).sum() == 1
 assert (later[4][:3] > 0.93).all() and (later[4][3] < 0.5).all() and (later[1][3] > 0.7).all()
 
 # %% [markdown]
-# **At once, neither finds the far tokens.** The near ones, in blocks of 12, are found better *without* interpolation, in
-# 0.42 to 0.65 of the cases against at most 0.16. In large models it is otherwise: Chen et al. found a perplexity below 20 with positions
-# divided by four and no further training, and above 1000 without the division. **After 20 more steps** the two behave
-# differently. With factor 1 the share of right tokens falls with the distance, and with factor 4 it hardly does, though
-# one of the four models, at 0.2, has little to lose. **After 60 steps** three of the four are, with factor 4, right at
-# every distance in 0.94 or more of the cases, and with factor 1 only one is. The fourth is a counterexample, since with
-# factor 4 it is still at 0.4 when factor 1 has reached 0.7 to 0.9. So interpolation makes far positions as good as near
-# ones after a little training, but not always better than no interpolation.
+# **At once, neither finds the far tokens.** The near ones are found better *without* interpolation, in 0.42 to 0.65 of
+# the cases against at most 0.16. In large models it is otherwise: without further training, Chen et al. found a
+# perplexity below 20 with positions divided by four, and above 1000 without the division.
+#
+# **After 20 more steps** the share of right tokens falls with the distance under factor 1. Under factor 4 it hardly
+# does, though one of the four models, at 0.2, has little to lose. **After 60 steps** three of the four are right at
+# every distance in 0.94 or more of the cases with factor 4, and only one with factor 1. The fourth is a counterexample,
+# for which factor 1 is better. So after a little training interpolation makes far positions as good as near ones, but
+# not always better than no interpolation.
 
 # %% [markdown]
-# ## 8. Going deeper: experts
+# ## 9. Going deeper: experts
 #
 # A feed-forward network of four times the size costs four times the work, unless only a quarter of it works for each
 # token. A **mixture of experts** has several feed-forward networks and a linear map, the *router*, whose softmax gives
 # each expert $e$ a probability $p_e$. Only the $k$ experts with the largest ones work for this token, and their outputs
-# are added with these probabilities as weights, so that the router gets a gradient. With $k = 1$ this is the Switch
-# Transformer (Fedus et al., 2021). In Mixtral and in all mixtures of the table in section 6, $k$ is 2 or more. Our code
-# then divides the $k$ weights by their sum, as Mixtral does.
+# are added with these probabilities as weights, so that the router gets a gradient.
+#
+# With $k = 1$ this is the Switch Transformer (Fedus et al., 2021). In all mixtures of the table in section 7, $k$ is 2
+# or more. Our code then divides the $k$ weights by their sum, as Mixtral does.
 
 
 # %%
@@ -1066,7 +1029,7 @@ assert torch.allclose(single(states)[0, 0], wanted, atol=1e-5)
 # this loss and with α = 0.01, and measure, on all the new sentences, what share of the tokens the busiest expert gets.
 
 
-# %%
+# %% tags=["hide-input"]
 def train_experts(alpha, seed):
     """The loss on new sentences, and the largest share of an expert there, over both layers."""
     vocabulary, text, _ = block_variants.english_text()
@@ -1101,10 +1064,9 @@ assert sum(unbalanced) / 3 > sum(balanced) / 3 + 0.08
 
 # %% [markdown]
 # Even shares would be 0.25. Without the second loss the busiest expert gets about half of the tokens or more, and with
-# it about four in ten. Whether that gains or costs anything cannot be told from three seeds at one learning rate. In
-# large models the experts sit on different machines, and an idle one still costs money. DeepSeek-V3 balances without a
-# second loss for the most part: a bias per expert, which only the choice uses, is nudged up where an expert gets too
-# few tokens and down where it gets too many.
+# it about four in ten. Whether that gains or costs anything cannot be told from three seeds at one learning rate.
+# DeepSeek-V3 balances without a second loss for the most part: a bias per expert, which only the choice uses, is nudged
+# up where an expert gets too few tokens and down where it gets too many.
 
 # %% [markdown]
 # ## Further reading

@@ -31,7 +31,7 @@ def models():
 
 
 def shown_ids(browser):
-    """The row as it stands in the view: (1, 24) int64."""
+    """The sequence as it stands in the view: (1, 24) int64."""
     words = browser.execute_script(WORDS, ".rows [role='radio']")
     return torch.tensor([[copiers.WORDS.index(word) for word in words] * 2])
 
@@ -59,7 +59,7 @@ def said(browser):
 
 
 def expected(logits, ids):
-    """What is said after each word of the second copy, how many are right, and the loss."""
+    """What is predicted after each word of the second copy, how many are right, and the loss."""
     second, answers = logits[0, PERIOD:], ids[0, :PERIOD].roll(-1)
     best = second.argmax(dim=-1)
     loss = torch.nn.functional.cross_entropy(second, answers).item()
@@ -105,7 +105,7 @@ def test_heads_are_switched_off(browser, show):  # noqa: F811
     assert f"With all heads on they are {before[1]}" in text_of(browser, ".result")
     unfold(browser, "more to switch")
     mean = Select(browser.find_element("xpath", "//label[span[contains(., 'gives')]]/select"))
-    mean.select_by_visible_text("its mean over other rows")
+    mean.select_by_visible_text("its mean over other sequences")
     means = torch.tensor(data_of(view)["models"][0]["means"])
     assert_said(browser, ablate_heads(model, ids, off, means).detach(), ids)
     press(browser, "all heads on")
@@ -124,16 +124,16 @@ def test_heads_are_switched_off(browser, show):  # noqa: F811
 
 
 def told_of(browser):
-    """The word that a head looks at, its weight and the score, as they are told."""
+    """The word that a head attends to, where it is, its weight and the score, as they are told."""
     found = re.search(
-        r"most at “(\w+)”, (.*), with a weight of (\d\.\d+)\. .* is (\d\.\d+)\.",
+        r"most to “(\w+)”, (.*), with a weight of (\d\.\d+)\. .* is (\d\.\d+)\.",
         text_of(browser, ".told"),
     )
     return found[1], found[2], float(found[3]), float(found[4])
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_it_is_told_where_a_head_looks(browser, show, which):  # noqa: F811
+def test_it_is_told_where_a_head_attends(browser, show, which):  # noqa: F811
     show(live.inside_view())
     press(browser, "AB"[which])
     ids = shown_ids(browser)
@@ -141,7 +141,7 @@ def test_it_is_told_where_a_head_looks(browser, show, which):  # noqa: F811
     for layer in range(2):
         scores = induction_score(maps[layer].unsqueeze(0), PERIOD)
         for head in range(4):
-            label = f"look at head {head} of layer {layer}"
+            label = f"show head {head} of layer {layer}"
             browser.find_element("css selector", f"[aria-label='{label}']").click()
             for place in (2, 7):
                 browser.find_elements("css selector", "[role='radio']")[place].click()
@@ -150,8 +150,8 @@ def test_it_is_told_where_a_head_looks(browser, show, which):  # noqa: F811
                 assert word == copiers.WORDS[ids[0, row.argmax()]]
                 assert weight == pytest.approx(row.max().item(), abs=6e-3)
                 assert score == pytest.approx(scores[head].item(), abs=6e-3)
-    far = "one place after" if which == 0 else "3 places after"
-    browser.find_element("css selector", "[aria-label='look at head 0 of layer 1']").click()
+    far = "one position after" if which == 0 else "3 positions after"
+    browser.find_element("css selector", "[aria-label='show head 0 of layer 1']").click()
     assert told_of(browser)[1].startswith(far)
     unfold(browser, "the weights of this head, in numbers")
     table = """return [...document.querySelectorAll('.plain tbody tr')].map((line) =>
@@ -194,12 +194,12 @@ def test_a_vector_is_put_back(browser, show):  # noqa: F811
         assert browser.execute_script(SHARES)[place] == pytest.approx(right[place], abs=1e-3)
         back = browser.find_elements("css selector", "section:not([hidden]) .told")[0].text
         assert "Before layer 1" in back and f"{round(100 * right[place])} %" in back
-        assert ("one place", "3 places")[which] + " after the replaced word" in back
-        press(browser, "try every place")
+        assert ("one position", "3 positions")[which] + " after the replaced word" in back
+        press(browser, "try every position")
         assert browser.execute_script(SHARES) == pytest.approx(right, abs=1e-3)
     Select(browser.find_element("xpath", "//label[span='replaced']/select")).select_by_index(6)
     assert browser.execute_script(SHARES) == [None] * 48
-    press(browser, "try every place")
+    press(browser, "try every position")
     assert browser.execute_script(SHARES) == pytest.approx(shares(models()[1], ids, 6), abs=1e-3)
 
 
@@ -219,7 +219,7 @@ def test_a_model_of_ones_own_with_a_layer_less(browser, show):  # noqa: F811
     assert len(browser.find_elements("css selector", ".tile")) == 2
     press(browser, "A")
     assert len(browser.find_elements("css selector", ".tile")) == 8
-    browser.find_element("css selector", "[aria-label='look at head 3 of layer 1']").click()
+    browser.find_element("css selector", "[aria-label='show head 3 of layer 1']").click()
     press(browser, "mine")
     assert text_of(browser, ".told").startswith("Head 1 of layer 0")
     press(browser, "put one vector back")
@@ -238,10 +238,10 @@ def test_the_keyboard_does_all_of_it(browser, show):  # noqa: F811
     tick(browser, 0, 3).send_keys(Keys.SPACE)
     assert not tick(browser, 0, 3).is_selected()
     assert browser.switch_to.active_element == tick(browser, 0, 3)
-    look = browser.find_element("css selector", "[aria-label='look at head 2 of layer 1']")
+    look = browser.find_element("css selector", "[aria-label='show head 2 of layer 1']")
     look.send_keys(Keys.ENTER)
     focused = browser.switch_to.active_element
-    assert focused.get_attribute("aria-label") == "look at head 2 of layer 1"
+    assert focused.get_attribute("aria-label") == "show head 2 of layer 1"
     assert focused.get_attribute("aria-pressed") == "true"
     browser.find_element("xpath", "//button[text()='put one vector back']").send_keys(Keys.ENTER)
     cells = browser.find_elements("css selector", ".sheets button")
@@ -265,7 +265,7 @@ def test_a_phone_and_a_wide_page_without_serious_faults(browser, show, theme):  
                 tick(browser, 0, 3).click()
             else:
                 press(browser, "put one vector back")
-                press(browser, "try every place")
+                press(browser, "try every position")
                 browser.find_elements("css selector", ".sheets button")[27].click()
             wide = "const root = document.documentElement; return [root.scrollWidth, root.clientWidth, innerWidth]"
             assert len(set(browser.execute_script(wide))) == 1, "it scrolls"
