@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests import once, summary
-from tests.scheduling import Together, longest_first
+from tests.scheduling import Together, leave_long_trainings, longest_first
 
 
 def pytest_addoption(parser):
@@ -15,6 +15,7 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     once.leave_out(config, items)
+    leave_long_trainings(items)
     longest_first(items)
 
 

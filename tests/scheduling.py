@@ -1,4 +1,4 @@
-"""Which tests stay together where several workers run them, and which of them begin first."""
+"""Which tests are long, which stay together where several workers run them, and which begin first."""
 
 import json
 import re
@@ -27,6 +27,19 @@ PART = re.compile(r"\[(a\d+_\w+-\w+)")  # as their ids begin
 SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
 # whose tests look at the class of everything odd, which takes minutes to grade
 ODD_CLASS = ("test_odd_submissions.py", "test_odd_pages.py")
+
+
+# lectures that train for longer are left to `make test-all`
+SECONDS_OF_A_QUICK_LECTURE = 30
+
+
+def leave_long_trainings(items: list[pytest.Item]) -> None:
+    """Mark the cells of lectures that train for long."""
+    for path in {item.path for item in items if item.path.suffix == ".ipynb"}:
+        if seconds_in(path) > SECONDS_OF_A_QUICK_LECTURE:
+            for item in items:
+                if item.path == path:
+                    item.add_marker(pytest.mark.long)
 
 
 def longest_first(items: list[pytest.Item]) -> None:

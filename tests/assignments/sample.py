@@ -1,9 +1,9 @@
-"""Which wrong answers `make test` tries of all that are known; `make test-all` tries them all.
+"""Which answers `make test` tries of all that are known; `make test-all` tries them all.
 
 Names decide, so that the sample is the same on every machine and grows with the course. Of each part it
 holds the first mistake by name for each step that mistakes say they cost, the first of those that
-name no step, and the first wrong answer of the bank by name for each set of sentences that are true of
-one. A test holds that together they lose every step of every part.
+name no step, and of the bank the first right answers by name and the first wrong one for each set of
+sentences that are true of one. A test holds that together they lose every step of every part.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -18,6 +18,8 @@ from autograder.bank.measure import bank_of
 from autograder.checks.mistakes import Mistake
 
 Wrong = TypeVar("Wrong")
+
+RIGHT_ANSWERS = 4  # of a part
 
 
 def first_of_each(
@@ -42,9 +44,16 @@ def mistakes_in_sample(assignment: str, part: str) -> list[Mistake]:
 
 @cache
 def answers_in_sample(assignment: str, part: str) -> list[Answer]:
-    """The wrong answers of a part's bank that are always tried."""
-    wrong = [one for one in bank_of(assignment) if one.part == part and not one.right]
-    return first_of_each(wrong, lambda one: one.code.__name__, lambda one: (one.told,))
+    """The answers of a part's bank that are always tried."""
+    bank = [one for one in bank_of(assignment) if one.part == part]
+    right = sorted((one for one in bank if one.right), key=name_of)
+    wrong = first_of_each([one for one in bank if not one.right], name_of, lambda one: (one.told,))
+    return right[:RIGHT_ANSWERS] + wrong
+
+
+def name_of(answer: Answer) -> str:
+    """The name under which an answer stands in its bank."""
+    return answer.code.__name__
 
 
 def always(tried: bool, *values: Any) -> Any:

@@ -9,6 +9,8 @@ import pytest
 
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
+pytestmark = pytest.mark.long
+
 BARE = "/usr/bin:/bin"  # where no alembic is
 NOTEBOOK = f"{ASSIGNMENT}/{ASSIGNMENT}.ipynb"
 STUDENT = "ada"
