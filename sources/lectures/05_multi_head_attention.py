@@ -595,8 +595,8 @@ plotting.picture(
 #
 # <!-- slide: Three questions to the heads -->
 #
-# 1. **One head.** Where are the two large weights of rows 2 to 9? Under *temperature and mask*, lower $\tau$ to 0.2.
-#    Which side survives?
+# 1. **One head.** Where are the two large weights of rows 2 to 9? Which side survives when you lower $\tau$ to 0.2, under
+#    *temperature and mask*?
 # 2. **Two heads.** Choose head 1 and *compare with* head 2. What does the map of differences look like?
 # 3. **Four heads.** Which heads keep to one side, and which one attends to both?
 
@@ -697,9 +697,10 @@ plotting.picture(
 # It is tempting to say that one head learns syntax and another handles names. What has been measured is more modest.
 # Voita et al. (2019) did find heads that attend to a neighbour, as ours do, and heads that follow one syntactic
 # relation. But when they trained a finished translator further with a penalty that switches heads off, 38 of its 48
-# encoder heads could go at a loss of 0.15 BLEU. A head's role is something to be measured in *one* trained model, and
-# [lecture 12](12_looking_inside.ipynb) shows how. You can read the heads of a [published
-# model](../docs/published_weights.md) in the same way.
+# encoder heads could go at a loss of 0.15 BLEU.
+#
+# A head's role is thus something to be measured in *one* trained model, and [lecture 12](12_looking_inside.ipynb) shows
+# how. You can read the heads of a [published model](../docs/published_weights.md) in the same way.
 #
 # ## Summary
 #
@@ -973,8 +974,7 @@ for seed in range(3):
 # - **Shares that depend on the tokens are not enough here.** The proof does not cover them, but after 1000 steps both
 #   answers are right in only 16 to 22 % of the cases, as without.
 # - **Positions in the values as well** make the difference, since the output then also shows how large the shares were.
-#   A linear readout learns to use that, although slowly. After 1000 steps of this ordinary self-attention, both answers
-#   are right in 73 to 96 % of the cases, depending on the seed.
+#   After 1000 steps of this ordinary self-attention, both answers are right in 73 to 96 % of the cases.
 #
 # One head returns one average. To keep two things apart it has to *encode* them, here in the sizes of its weights, and
 # something after it has to decode that. Two heads keep them apart from the start. In a transformer, a feed-forward

@@ -345,8 +345,8 @@ for offset in range(64):
 # <!-- slide: Three questions to two positions -->
 #
 # 1. **The offset alone.** Leave the offset at 6 and move the position. What happens to the dot product?
-# 2. **Further off, more alike.** Set the offset to 3. Is the product larger than at 6? The boxes, one for each pair,
-#    show why. What does the offset −3 give?
+# 2. **Further off, more alike.** Is the product at offset 3 larger than at 6, and what does −3 give? The boxes, one for
+#    each pair, show why.
 # 3. **Wider.** Choose width 64. Which of the two offsets gives the larger product now?
 
 # %% slide="Explore: which offsets are more alike?" tags=["hide-input"]
