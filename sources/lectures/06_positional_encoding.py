@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a6_positional_encoding
-#     deeper: 27
-#     minutes: 59
+#     deeper: 31
+#     minutes: 49
 #     summary: How attention learns about word order, from sinusoids that are added to rotations in every layer.
 #   jupytext:
 #     text_representation:
@@ -18,9 +18,9 @@
 # %% [markdown]
 # # Lecture 6: Positional encoding
 #
-# Attention compares tokens and mixes them, but it cannot see where a token stands. In this lecture you will build the
-# two remedies that matter most. The original transformer adds sinusoids to its embeddings, once, and nearly every large
-# language model of today rotates its queries and keys.
+# Attention compares tokens and mixes them, but it cannot see where a token stands. You will build the two remedies that
+# matter most. The original transformer adds sinusoids to its embeddings, once, and nearly every large language model of
+# today rotates its queries and keys.
 #
 # <!-- slide: By the end you can add positions, or rotate them in -->
 #
@@ -29,16 +29,12 @@
 # - show that attention without positions cannot tell "Mary gives John a flower" from "John gives Mary a flower", and
 #   compute the best score a model can reach without positions;
 # - implement sinusoids, with loops and as matrices, and the module that adds them;
-# - read them as the hands of many clocks, and derive that a shift is a rotation;
-# - predict how large positional vectors are compared with those of tokens;
-# - implement rotary encoding, and derive that its scores depend on the offset alone;
-# - tell absolute from relative encodings.
+# - read them as the hands of clocks, and derive that a shift is a rotation;
+# - implement rotary encoding, and derive that its scores depend on the offset alone.
 #
-# **Time** about 59 minutes with views and questions, and 27 for going deeper.
-# **Needs** [lecture 2](02_basic_self_attention.ipynb)
-# (equivariance), [lecture 3](03_scaled_dot_product_attention.ipynb) (query, key, scores) and [lecture
-# 5](05_multi_head_attention.ipynb) (heads), and for going deeper also [lecture 4](04_masked_attention.ipynb) (the
-# causal mask).
+# **Time** about 49 minutes with views and questions, and 31 for going deeper.
+# **Needs** lectures [2](02_basic_self_attention.ipynb), [3](03_scaled_dot_product_attention.ipynb) and
+# [5](05_multi_head_attention.ipynb), and for going deeper also [lecture 4](04_masked_attention.ipynb).
 
 # %%
 import math
@@ -55,7 +51,6 @@ from course_utils import attention, masks, positional
 from lecture_kit import live, plotting, questions
 
 plotting.use_course_style()
-torch.set_printoptions(precision=3, sci_mode=False)
 torch.set_num_threads(1)  # networks this small run fastest on one thread
 
 # %% [markdown]
@@ -68,20 +63,19 @@ torch.set_num_threads(1)  # networks this small run fastest on one thread
 # 1. Mary gives John a flower
 # 2. John gives Mary a flower
 #
-# We let the tokens of each sentence attend to each other, and compare the two context vectors of each token. Then we do
-# the same with position vectors added, which section 2 explains.
+# We let the tokens of each sentence attend to each other, and compare the two context vectors of each token, without
+# and with position vectors, which section 2 explains.
 
 # %%
 first = ["Mary", "gives", "John", "a", "flower"]
 second = ["John", "gives", "Mary", "a", "flower"]
-vocabulary = sorted(first)
 torch.manual_seed(6)
-embedding = nn.Embedding(len(vocabulary), 16).requires_grad_(False)
+vectors = dict(zip(sorted(first), torch.randn(5, 16), strict=True))  # one for each token
 
 
 def embed(sentence):
     """Token vectors, (T, D)."""
-    return embedding(torch.tensor([vocabulary.index(token) for token in sentence]))
+    return torch.stack([vectors[token] for token in sentence])
 
 
 def attend(x):
@@ -90,14 +84,16 @@ def attend(x):
 
 
 # %% slide="Without positions, Mary gives or receives: it is the same"
+def gap(token, added):
+    """Largest difference between the token's context vectors in the two sentences."""
+    z_first, z_second = attend(embed(first) + added), attend(embed(second) + added)  # (T, D)
+    return (z_first[first.index(token)] - z_second[second.index(token)]).abs().max()
+
+
 position_vectors = positional.positional_encoding(5, 16)  # (T, D)
-for name, added in [("without positions", 0.0), ("with positions", position_vectors)]:
-    z_first, z_second = attend(embed(first) + added), attend(embed(second) + added)
-    print(name)
-    for here, token in enumerate(first):
-        there = second.index(token)
-        gap = (z_first[here] - z_second[there]).abs().max()
-        print(f"    {token}: context vectors differ by at most {gap:.2f}")
+print("largest difference, without and with positions")
+for token in first:
+    print(f"{token:<6} {gap(token, 0):.2f} {gap(token, position_vectors):.2f}")
 
 # %% tags=["hide-input"]
 # equal without positions; all different with them
@@ -110,11 +106,7 @@ assert (moved.abs().amax(dim=1) > 0.01).all()
 # Without positions "Mary" has the same context vector whether she gives the flower or receives it. The two sentences
 # yield the same *set* of context vectors, only in another order. This is the equivariance of [lecture
 # 2](02_basic_self_attention.ipynb#5.-No-order:-equivariance): attention without a mask, and every layer that treats
-# each token on its own, is permutation-*equivariant*. Training cannot repair this, because it holds whatever the
-# parameters are.
-#
-# With positions every context vector changes, even those of "gives", "a" and "flower", because what these attend to has
-# moved.
+# each token on its own, is permutation-*equivariant*, whatever its parameters are. So training cannot repair it.
 
 # %% slide="What can a model without positions still answer?" tags=["hide-input"]
 questions.ask("06", "what-can-still-be-answered")
@@ -134,22 +126,22 @@ questions.ask("06", "what-can-still-be-answered")
 # | **sines and cosines of many speeds** | has none of these three flaws |
 #
 # Binary digits are nearly right, because the last one changes at every step, the one before it at every second step,
-# and so on. **Sinusoids** do the same smoothly, with a formula that looks strange at first sight. The vector of
-# position $pos$ has $d_\text{model}$ entries, in **pairs** of a sine and a cosine with the same angle:
+# and so on. **Sinusoids** do the same smoothly. The vector of a position consists of **pairs**, a sine and a cosine of
+# the same angle:
 #
 # <!-- slide: Each pair of columns is a sine and a cosine of one angle -->
 #
 # $$PE_{(pos,\,2k)} = \sin\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right) \qquad
 # PE_{(pos,\,2k+1)} = \cos\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right)$$
 #
-# | symbol | meaning | runs over |
-# |---|---|---|
-# | $pos$ | position, counted from 0: a row of the table | $0, \dots, T - 1$ |
-# | $k$ | number of a pair of columns, $2k$ and $2k+1$ | $0, \dots, d_\text{model}/2 - 1$ |
-# | $\theta_k = 10000^{-2k/d_\text{model}}$ | frequency of pair $k$: how far its angle turns per token | from 1 downwards |
+# | symbol | meaning |
+# |---|---|
+# | $pos$ | position, counted from 0: a row of the table |
+# | $k$ | number of a pair of columns, $2k$ and $2k+1$, counted from 0 |
+# | $\theta_k = 10000^{-2k/d_\text{model}}$ | frequency of pair $k$: how far its angle turns per token |
 #
-# Authors use different letters. The original paper calls the pair $i$, while others write $i$ for the position. Our $k$
-# has nothing to do with keys, since it counts pairs of columns. We compute the table by a loop first.
+# The original paper calls the pair $i$, while others write $i$ for the position. Our $k$ has nothing to do with keys,
+# since it counts pairs of columns. We compute the table by a loop first.
 
 
 # %% slide="The table, entry by entry"
@@ -165,8 +157,7 @@ def encoding_by_loop(length, d_model):
 
 
 # %% [markdown]
-# As matrices, the angles are the outer product of a column of positions and a row of frequencies. Sines fill the even
-# columns and cosines the odd ones.
+# As matrices, the angles are the outer product of a column of positions and a row of frequencies.
 
 
 # %% slide="The same table as an outer product of positions and frequencies"
@@ -194,9 +185,8 @@ far = (positional_encoding(5000, 16) - positional.positional_encoding(5000, 16))
 assert 1e-5 < far < 1e-3
 
 # %% [markdown]
-# Beware: `torch.arange(0, d_model, 2)` already is $2k$, so multiplying it by two again gives other
-# frequencies and no error message. Some code computes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$.
-# The result is the same, and no more accurate.
+# Beware: `torch.arange(0, d_model, 2)` already is $2k$, so multiplying it by two again gives other frequencies and no
+# error message.
 #
 # ### The whole table
 
@@ -218,14 +208,12 @@ plotting.picture(
 
 # %% [markdown]
 # Read along a column and you see a wave. Read along a row and you see the fingerprint of a position, which no other row
-# of this table shares. The assignment asks you to draw this table, with dimensions to the right and positions downwards, for any
-# width and in colours that show the sign, and to return the Axes so that others can add to the picture.
+# of this table shares.
 #
 # ### The hands of many clocks
 #
-# Take the pair $(\sin\theta_k pos,\ \cos\theta_k pos)$ as a point in a plane. It lies on a circle of radius one, like
-# the tip of the hand of a clock, which points up at position 0 and turns clockwise by the angle $\theta_k$ with every
-# token.
+# Take a pair as a point in a plane. It lies on a circle of radius one, like the tip of the hand of a clock, which points
+# up at position 0 and turns clockwise by the angle $\theta_k$ with every token.
 
 # %% slide="Each pair of columns is the hand of a clock" tags=["hide-input"]
 shown = [0, 1, 2, 3, 30]
@@ -257,13 +245,8 @@ plotting.picture(
 
 # %% [markdown]
 # The **wavelength** of pair $k$, the number of tokens in which its hand goes round once, is $2\pi / \theta_k = 2\pi
-# \cdot 10000^{2k/d_\text{model}}$. It begins at $2\pi$ and grows by the same *factor* from pair to pair. The paper's
-# "from $2\pi$ to $10000 \cdot 2\pi$" is a limit, because the last exponent is only $(d_\text{model} -
-# 2)/d_\text{model}$. The slowest hand reaches $9647 \cdot 2\pi$ at width 512, and $3162 \cdot 2\pi$ at width 16.
-
-# %% tags=["hide-input"]
-# the longest wavelengths, in units of 2π
-assert [round(10000 ** ((width - 2) / width)) for width in (512, 16)] == [9647, 3162]
+# \cdot 10000^{2k/d_\text{model}}$. It begins at $2\pi$ and grows by the same *factor* from pair to pair, up to almost
+# $10000 \cdot 2\pi$ at large widths.
 
 # %% slide="How far has the hand of pair 1 turned?" tags=["hide-input"]
 questions.ask("06", "the-hand-of-pair-one")
@@ -272,7 +255,7 @@ questions.ask("06", "the-hand-of-pair-one")
 # ## 3. A shift is a rotation
 #
 # Move $m$ tokens further, from any position. Every hand turns by the angle $\theta_k m$, **wherever it was before**.
-# Turning is a linear map:
+# By the angle addition formulas, turning is a linear map:
 #
 # <!-- slide: A shift by $m$ turns each hand by the same angle, from anywhere -->
 #
@@ -281,19 +264,16 @@ questions.ask("06", "the-hand-of-pair-one")
 # \end{pmatrix}}_{\text{does not contain } pos} \begin{pmatrix} \sin \theta_k pos \\ \cos \theta_k pos
 # \end{pmatrix}$$
 #
-# These are the angle addition formulas. With one such block per pair along the diagonal, a single $d_\text{model}
-# \times d_\text{model}$ matrix $R(m)$ moves every position by $m$ tokens. Here a position is a column.
+# With one such block per pair along the diagonal, a single $d_\text{model} \times d_\text{model}$ matrix $R(m)$ moves
+# every position by $m$ tokens. Here a position is a column.
 
 
 # %% slide="One matrix moves every position by $m$ tokens"
 def shift_matrix(offset, d_model):
     """R(m): the (D, D) matrix that turns PE[pos] into PE[pos + m], for an even width."""
-    blocks = []
-    for k in range(d_model // 2):
-        angle = offset * 10000 ** (-2 * k / d_model)
-        sin, cos = math.sin(angle), math.cos(angle)
-        blocks.append(torch.tensor([[cos, sin], [-sin, cos]]))
-    return torch.block_diag(*blocks)  # (D, D)
+    angles = [offset * 10000 ** (-2 * k / d_model) for k in range(d_model // 2)]
+    turns = [[[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]] for a in angles]
+    return torch.block_diag(*torch.tensor(turns))  # (D / 2, 2, 2) -> (D, D)
 
 
 table = positional_encoding(100, 16)  # (T, D)
@@ -342,76 +322,31 @@ plotting.picture(
 
 # %% [markdown]
 # This is one of the paper's two reasons for sinusoids. Because $PE_{pos+m}$ is a linear map of $PE_{pos}$, the
-# authors expected that a model easily learns to attend by relative position. With positions as rows, $PE_i\, R(m) =
-# PE_{i-m}$, so a projection such as $W_q$ can contain $R(m)$ and let a query match the key $m$ tokens back. Their other reason
-# was the hope that the model would extrapolate to longer texts, which section 7 tests.
+# authors expected that a model easily learns to attend by relative position. Their other reason was the hope that the
+# model would extrapolate to longer texts, which section 7 tests.
 #
 # ### The dot product of two positions depends on their offset alone
 #
-# Two hands of length one, at the angles $\theta_k i$ and $\theta_k j$, have the dot product $\cos \theta_k (i - j)$.
-# Summed over all pairs this gives $PE_i \cdot PE_j = \sum_{k} \cos \theta_k (i - j)$.
+# Two hands of length one have the cosine of the angle between them as their dot product. Summed over all pairs this
+# gives $PE_i \cdot PE_j = \sum_{k} \cos \theta_k (i - j)$.
 
-# %% slide="The dot product of two positions depends on their offset alone"
+# %% tags=["hide-input"]
+# the formula, for every offset
 table = positional_encoding(64, 128)  # (T, D)
 products = table @ table.T  # (T, T)
-for offset in (0, 1, 10):
-    diagonal = products.diagonal(offset)  # all pairs of positions so far apart
-    print(f"offset {offset}: from {diagonal.min():.3f} to {diagonal.max():.3f}")
-
-# %% slide="Near positions are alike, and left is like right" tags=["hide-input"]
 for offset in range(64):
-    on_diagonal = products.diagonal(offset)
     expected = sum(math.cos(offset * 10000 ** (-2 * k / 128)) for k in range(64))
-    assert torch.allclose(on_diagonal, torch.full_like(on_diagonal, expected), atol=1e-4)
-offsets = torch.arange(-63, 64)
-alike = {}
-for width in [512, 128, 16]:
-    exponents = torch.arange(0, width, 2) / width
-    cosines = torch.cos(offsets[:, None] / 10000**exponents)  # (offsets, D / 2)
-    alike[f"width {width}"] = cosines.mean(dim=1)
-assert all(curve.argmax() == 63 for curve in alike.values())  # offset 0
-assert alike["width 16"][63 + 9 :].max() > alike["width 16"][63 + 4]  # not monotone
-
-figure, (left, right) = plotting.panels(2, height=4.6, width_ratios=[4, 5])
-plotting.attention_map(
-    products,
-    None,
-    None,
-    left,
-    limit=64,
-    query_label="position i",
-    key_label="position j",
-    colour_label="PE[i] · PE[j]",
-)
-plotting.ticks_at(left, x=range(0, 64, 16), y=range(0, 64, 16))
-left.set_title("width 128")
-look = {"xlabel": "offset i − j", "ylabel": "dot product / (width / 2)", "ylim": (0, 1.03)}
-plotting.curves(right, offsets, alike, **look)
-for line in right.lines:
-    line.set_markevery(9)
-right.set_title("closest at 0, symmetric, and wavy")
-plotting.picture(
-    figure,
-    caption="Encodings of near positions are alike, and only the offset counts.",
-    alt="Left, the matrix of dot products of 64 positions with each other at width 128. It is "
-    "strongest on the main diagonal, and every diagonal has one shade. Right, the dot product "
-    "divided by half the width against the offset from -63 to 63, for widths 16, 128 and 512. "
-    "All curves peak at 1 for offset 0 and are symmetric. At widths 128 and 512 they fall to "
-    "0.75 within a few words and then slowly to about 0.48, with small waves at 128. At width "
-    "16 the curve swings up and down between 0.2 and 0.8.",
-)
+    assert (products.diagonal(offset) - expected).abs().max() < 1e-4
 
 # %% [markdown]
-# Near positions have similar vectors. The curve is **symmetric**, so by the dot product alone "three to the left" and
-# "three to the right" are alike, until the maps for query and key break the tie. It is also **not monotone**, since at
-# width 16 some positions further off are *more* similar than nearer ones.
-#
 # Explore the table of width 16. Point at an entry, or walk there with the arrow keys, to see its pair as two waves and
 # as a hand.
 #
+# <!-- slide: Three questions to two positions -->
+#
 # 1. **The offset alone.** Leave the offset at 6 and move the position. What happens to the dot product?
-# 2. **Further off, more alike.** Set the offset to 3. Is the product larger or smaller than at 6? The boxes, one for
-#    each pair, show why. What does the offset −3 give?
+# 2. **Further off, more alike.** Is the product at offset 3 larger than at 6, and what does −3 give? The boxes, one for
+#    each pair, show why.
 # 3. **Wider.** Choose width 64. Which of the two offsets gives the larger product now?
 
 # %% slide="Explore: which offsets are more alike?" tags=["hide-input"]
@@ -428,22 +363,17 @@ live.positions_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# The dot product stays at 6.445. At offset 3 it is 5.543, less than at 6, because after 6 tokens the hand of
-# pair 0 has almost gone round and adds 0.96, while after 3 it points the other way and adds −0.99. The offset −3 gives
-# the same as 3. At width 64, positions 3 apart are more alike than positions 6 apart, 25.587 against 23.559, because
-# most of the 32 pairs are slow and the fast ones count for less.
+# The dot product stays at 6.445. At offset 3 it is only 5.543, because after 6 tokens the hand of pair 0 has almost gone
+# round, while after 3 it points the other way. The offset −3 gives the same as 3. At width 64, positions 3 apart are
+# more alike than positions 6 apart, because most of the 32 pairs are slow and the fast ones count for less.
 #
 # </details>
-
-# %% slide="Which pair of positions has the same dot product?" tags=["hide-input"]
-questions.ask("06", "the-same-dot-product")
 
 # %% [markdown]
 # ## 4. Adding positions to tokens
 #
-# The input of the first layer is the sum of token vector and position vector. The table is computed once, for `max_len`
-# positions, and the module keeps it as a *buffer*, which moves to the GPU with the model but is left alone by the
-# optimiser.
+# The input of the first layer is the sum of token vector and position vector. The module keeps the table as a *buffer*,
+# which moves to the GPU with the model but is left alone by the optimiser.
 
 
 # %% slide="Positions are a buffer that is added to the tokens"
@@ -480,38 +410,23 @@ for module in (encode, theirs):
         raise AssertionError("51 tokens do not fit a table of 50")
 
 # %% [markdown]
-# With batches the length is `x.shape[1]`, not `x.shape[0]`, and if a text is longer than the table, the module should
-# raise an error that says so. Positions are added **once**, at the bottom of the stack of layers and not in every layer, because the residual
-# connections of [lecture 7](07_layer_normalization.ipynb) carry them upwards.
+# If a text is longer than the table, the module should raise an error that says so. Positions are added **once**, at the
+# bottom of the stack of layers and not in every layer, because the residual connections of [lecture
+# 7](07_layer_normalization.ipynb) carry them upwards.
 #
 # ### How large are they?
 #
 # Each pair adds $\sin^2 + \cos^2 = 1$ to the squared length, so $\lVert PE_{pos} \rVert = \sqrt{d_\text{model}/2}$ at
 # every position. Sinusoids are *bounded* but not small. At width 16 they have length 2.83, and the eight token vectors
-# of lecture 2 have 4.08 on average. Some libraries,
-# such as fairseq, draw its entries with the standard deviation $1/\sqrt{d_\text{model}}$, which makes a token's length
-# about 1 at any width, so that at width 512 a position would be 16 times as long. The paper multiplies embeddings by
-# $\sqrt{d_\text{model}}$ before it adds positions. With this initialisation, **a position is then $1/\sqrt2 \approx
-# 0.71$ times as long as a token at every width**. PyTorch's `nn.Embedding` draws with the standard deviation 1, which
-# gives the same ratio without the factor, so leave it out there. The paper gives no reason for it.
+# of lecture 2 have 4.08 on average.
 #
-# ### Do the two get mixed up in the sum?
-#
-# They do, but in the score their contributions are still separate terms. For the token at position $i$ as query and the
-# one at $j$ as key, before scaling,
-#
-# <!-- slide: In the score, tokens and positions are four separate terms -->
-#
-# $$q^{(i)} \cdot k^{(j)} = \underbrace{x^{(i)} W_q \cdot x^{(j)} W_k}_{\text{token, token}} +
-# \underbrace{x^{(i)} W_q \cdot PE_j W_k}_{\text{token, position}} +
-# \underbrace{PE_i W_q \cdot x^{(j)} W_k}_{\text{position, token}} +
-# \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}}$$
-#
-# The last term depends on positions only. Relative biases replace the last three terms by one number per offset, and
-# rotary positions turn the query and the key of the first.
+# The paper multiplies embeddings by $\sqrt{d_\text{model}}$ before it adds positions. If they are initialised with the
+# standard deviation $1/\sqrt{d_\text{model}}$, **a position is then $1/\sqrt2 \approx 0.71$ times as long as a token at
+# every width**. PyTorch's `nn.Embedding` draws with the standard deviation 1, which gives the same ratio without the
+# factor, so leave it out there.
 
 # %% tags=["hide-input"]
-# lengths of positions and of tokens, with and without the factor; the four terms of the score
+# lengths of positions and of tokens, with and without the factor
 torch.manual_seed(123)
 x = nn.Embedding(10, 16)(torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])).detach()  # (T, D), lecture 2
 p = positional.positional_encoding(8, 16)  # (T, D)
@@ -522,11 +437,6 @@ for width in (16, 64, 512):
     length = positional.positional_encoding(1, width).norm()
     assert abs(small - 1) < 0.03
     assert abs(length / (math.sqrt(width) * small) - math.sqrt(0.5)) < 0.03
-assert abs(length / small - 16) < 0.3
-w_q, w_k = torch.randn(2, 16, 16) / 4
-whole = (x + p) @ w_q @ ((x + p) @ w_k).T  # (T, T)
-terms = [(a @ w_q) @ (b @ w_k).T for a in (x, p) for b in (x, p)]  # four times (T, T)
-assert torch.allclose(whole, sum(terms), atol=1e-4)
 numbered = x + torch.arange(8.0).unsqueeze(1)  # plain numbers hide the tokens, as section 2 says
 _, weights = attention.scaled_dot_product_attention(numbered, numbered, numbered)
 assert (weights[1:, -1] > 0.95).all()
@@ -534,8 +444,8 @@ assert (weights[1:, -1] > 0.95).all()
 # %% [markdown]
 # ### Measured: reversing a sequence
 #
-# The task is to read twelve random digits and to label position $i$, counted from 0, with the digit at position $11 -
-# i$. The model consists of parts that you know.
+# The task is to label position $i$ of twelve random digits, counted from 0, with the digit at position $11 - i$. The
+# model consists of parts that you know.
 
 
 # %%
@@ -589,8 +499,7 @@ def reverse(batch, length, generator):
 # %% [markdown]
 # How good can a model be without positions? All tokens "3" of a sequence get the same output, and the mirror image of a
 # given "3" is equally likely to be any of the other eleven digits. The best answer is the most frequent of these. If it
-# occurs $c$ times, it is right in $c$ of 11 cases, so the ceiling is the expected size of the fullest bin when eleven
-# balls are thrown into ten bins, divided by 11.
+# occurs $c$ times, it is right in $c$ of 11 cases, so the ceiling is the average of $c / 11$.
 
 # %% slide="Without positions, 0.27 is the best possible"
 others = torch.randint(10, (200_000, 11), generator=torch.Generator().manual_seed(0))
@@ -638,12 +547,11 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In each of five seeds the accuracy is above 0.98 with positions, and within 0.02 of the ceiling without. The model
-# without positions is not badly trained: it does as well as any such model can.
+# In each of five seeds the accuracy is above 0.98 with positions, and within 0.02 of the ceiling without. So the model
+# without positions does as well as any such model can.
 #
-# What has the other one learned? Position $i$ should attend to position $11 - i$, and in a map of the weights these
-# cells form the diagonal from the lower left to the upper right. We take twelve new digits and, for each model, the head
-# with the most weight on this diagonal.
+# What has the other one learned? Position $i$ should attend to position $11 - i$, so the weights should lie on the
+# diagonal from the lower left to the upper right. We show each model's head with the most weight there.
 
 # %% slide="With positions every digit attends to its mirror image" tags=["nbval-ignore-output", "hide-input"]
 digits, _ = reverse(1, 12, torch.Generator().manual_seed(7))  # (1, T)
@@ -678,39 +586,21 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The diagonal is there, but every row also gives, on average, a fifth of its weight to each position *next to* the
-# mirror image. Neighbouring sinusoids are similar, and so are their scores. The model need not be
-# any sharper, because the right digit still has about three times the weight of a neighbour. With random position
-# vectors of the same length the blur disappears, in each of three seeds.
-
-# %% tags=["hide-input"] seconds=3
-# random position vectors: little weight next to the mirror image
-for seed in range(3):
-    torch.manual_seed(seed)
-    scattered = PositionalEncoding(32, dropout=0.0)
-    scattered.pe = math.sqrt(0.5) * torch.randn(12, 32)
-    model = Tagger(scattered)
-    train(model, reverse, length=12, steps=250, seed=seed)
-    with torch.no_grad():
-        x = model.embed(digits)
-        heads = model.attention(x, x, x)[1][0].flip(-1)  # (H, T, T)
-    best = heads[heads.diagonal(dim1=1, dim2=2).mean(dim=1).argmax()]
-    assert max(best.diagonal(step).mean() for step in (-1, 1)) < 0.1
+# The diagonal is there. The neighbours of each mirror image, whose sinusoids are similar, get some weight too.
 
 # %% [markdown]
 # ## 5. Rotary positions
 #
-# With sinusoids a score depends on both positions, because two of its four terms mix a token with a position, and in
-# the last one $W_q$ and $W_k$ come between the two vectors. A model can
-# learn to use offsets alone, but nothing forces it to. **Rotary encoding** (RoPE; Su et al., 2021) builds the offset
-# in.
+# With sinusoids a score need not depend on the offset alone, because $W_q$ and $W_k$ come between the two position
+# vectors, and because other terms of the score mix a position with a token (section 6). A model can learn to use
+# offsets, but nothing forces it to. **Rotary encoding** (RoPE; Su et al., 2021) builds the offset in.
 #
 # ### Rotary: turn query and key
 #
 # Nothing is added to the token vectors. Instead, each head takes the features of its query in pairs and **turns** each
-# pair by the angle of the query's position. It turns the key by the angle of the key's position. The angles are those
-# of section 2, with the width $d_k$ of a head in place of $d_\text{model}$. Our clocks turn clockwise, by $R(i)$, while
-# the paper turns queries and keys counter-clockwise, by $R(-i)$. With $q$ and $k$ as columns,
+# pair by the angle of the query's position, and the key by that of the key's. The angles are those of section 2, with
+# the width $d_k$ of a head in place of $d_\text{model}$. Our clocks turn clockwise, by $R(i)$, while the paper turns
+# queries and keys counter-clockwise, by $R(-i)$. With $q$ and $k$ as columns,
 #
 # <!-- slide: Turned by their positions, query and key know only their offset -->
 #
@@ -727,10 +617,10 @@ for seed in range(3):
 # the product 0.91. Query at position 3 and key at position 5, two words apart: 80 degrees and
 # 0.17.](../figures/rotary_angle.svg)
 #
-# *Move both tokens on, and both arrows turn, but the angle between them stays. This is the first pair of features,
-# which turns by 1 radian per token.*
+# *Move both tokens on, and both arrows turn, but the angle between them stays. The first pair of features turns by 1
+# radian per token.*
 #
-# In code the turn is a few lines, and the table of section 2 supplies the sines and cosines.
+# The table of section 2 supplies the sines and cosines of the turn.
 
 
 # %% slide="Rotary encoding in six lines"
@@ -766,14 +656,11 @@ back = torch.stack([shift_matrix(-i, 8) @ query[i] for i in range(20)])
 assert torch.allclose(back, rotate(query), atol=1e-5)
 
 # %% [markdown]
-# Turning clockwise instead would exchange the sign of the offset in every score. A trained model can use either, but the
-# two must not be mixed. Lengths stay the same. Values are not turned, because they carry what a token means and not
-# where it stands.
+# Turning clockwise instead would exchange the sign of the offset in every score, so the two must not be mixed. Values are
+# not turned, because they carry what a token means and not where it stands.
 #
-# Rotation happens inside the attention, so it happens in every layer again. In the class of lecture 5 it is one line
-# after the split into heads, `query_heads, key_heads = rotate(query_heads), rotate(key_heads)`. [Lecture
-# 11](11_block_of_today.ipynb) builds it into a present-day transformer block, and shows a second way to pair the
-# features.
+# In the class of lecture 5 the turn is one line after the split into heads, `q, k = rotate(q), rotate(k)`, and it happens
+# in every layer again. [Lecture 11](11_block_of_today.ipynb) shows a second way to pair the features.
 
 # %% slide="What does rotary encoding turn?" tags=["hide-input"]
 questions.ask("06", "what-rotary-turns")
@@ -786,32 +673,17 @@ questions.ask("06", "what-rotary-turns")
 #
 # <!-- slide: Two questions sort all encodings -->
 #
-# | kind | what it is | enters | learned? | known from |
-# |---|---|---|---|---|
-# | sinusoidal | absolute | added to the tokens, once | no | the transformer (Vaswani et al., 2017) |
-# | learned | absolute | added to the tokens, once | a vector per position | BERT (Devlin et al., 2019) |
-# | relative bias | relative | added to the scores, every layer | a number per range of offsets and head | T5 (Raffel et al., 2020), which shares it among layers |
-# | ALiBi | relative | added to the scores, every layer | no | Press et al. (2022) |
-# | rotary | relative | turns query and key, every layer | no | RoFormer (Su et al., 2021), LLaMA |
+# | kind | what it is | where it enters | known from |
+# |---|---|---|---|
+# | sinusoidal | absolute, fixed | added to the tokens, once | the transformer (Vaswani et al., 2017) |
+# | learned | absolute, a vector per position | added to the tokens, once | BERT (Devlin et al., 2019) |
+# | relative bias | relative, a learned number per offset | added to the scores, every layer | T5 (Raffel et al., 2020) |
+# | ALiBi | relative, fixed | added to the scores, every layer | Press et al. (2022) |
+# | rotary | relative, fixed | turns query and key, every layer | RoFormer (Su et al., 2021), LLaMA |
 #
-# *Learned absolute* positions are an `nn.Embedding(max_len, d_model)` with the position as its id. In the transformer
-# paper they did as well as sinusoids (25.7 against 25.8 BLEU), but there is no trained vector beyond the longest
-# training text.
-#
-# <!-- slide: Absolute positions enter once, biases and rotations in every layer -->
-#
-# ![Three columns, each with word vectors at the bottom, two layers above them and an output. Each
-# layer has three boxes: query and key, scores, softmax and values. Left, absolute, sinusoidal or
-# learned: one purple arrow labelled position enters, at a plus sign between the word vectors and the
-# first layer, nothing higher up. Middle, bias, learned or ALiBi: a purple arrow labelled offset
-# enters at the scores, in both layers. Right, rotary: a purple arrow labelled position enters at
-# query and key, in both layers. Below each column stands its formula: x i plus P E i; omega i j plus b of
-# j minus i; R of minus i times q i, dot R of minus j times k j.](../figures/where_positions_enter.svg)
-#
-# *Absolute positions enter once, at the bottom, while biases and rotations enter in every layer.*
-#
-# *Relative* encodings give the same weights when the whole sentence moves, whereas absolute ones need not. It does not
-# follow that longer texts work. Beyond the training length each kind behaves in its own way, as section 7 measures.
+# *Learned absolute* positions did as well as sinusoids in the transformer paper. *Relative* encodings give the same
+# weights when the whole sentence moves. It does not follow that longer texts work, since beyond the training length
+# each kind fails in its own way (section 7).
 #
 # ## Summary
 #
@@ -820,21 +692,19 @@ questions.ask("06", "what-rotary-turns")
 # - Without positions attention is equivariant, so reversing 12 digits stops at 0.27, the best possible. With them
 #   nearly all digits are right.
 # - Sinusoids are $\sin$ and $\cos$ of $pos / 10000^{2k/d_\text{model}}$, where $pos$ is the row and $k$ numbers the
-#   pairs of columns. They are clock hands with wavelengths from $2\pi$ to almost $10000 \cdot 2\pi$.
+#   pairs of columns. They are added once, under the stack, and their length $\sqrt{d_\text{model}/2}$ is not small.
 # - Moving on by $m$ tokens is one rotation $R(m)$ for all positions.
-# - Their length is $\sqrt{d_\text{model}/2}$, bounded but not small. They are added once, under the stack, to
-#   embeddings times $\sqrt{d_\text{model}}$.
 # - Rotary encoding turns queries and keys in every layer, so that for a given query and key the score depends on their
 #   offset alone.
 #
 # **Now you:** [assignment a6, positional
-# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb). This is the end of the core. Sections 6
-# to 9 go deeper, and you can skip them. The assignment also asks for odd widths, which section 9 discusses briefly.
+# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb), which also asks for odd widths (section 9)
+# and for the picture of section 2. This is the end of the core. Sections 6 to 9 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 1, 2, 3 and 5 can be checked on the spot. Those below are open ones, to be answered in
+# The questions in sections 1, 2 and 5 can be checked on the spot. Those below are open ones, to be answered in
 # your own words before you look.
 #
 # **1.** What are the 4 numbers of $PE_0$ at $d_\text{model} = 4$? And those of $PE_1$?
@@ -856,25 +726,38 @@ questions.ask("06", "what-rotary-turns")
 # side by side.
 #
 # </details>
-#
-# **3.** At width 512, with which standard deviation must the embeddings be initialised so that tokens, after the factor
-# $\sqrt{512}$, are as long as positions?
-#
-# <details><summary>Answer</summary>
-#
-# With 1/32, about 0.031. Positions have the length $\sqrt{256} = 16$. A token with the standard deviation $s$ in each
-# of its 512 features has the length $s \sqrt{512}$, and after the factor it is $512\,s$.
-#
-# </details>
 
 # %% [markdown]
 # ## 6. Going deeper: biases, and a sentence that moves
 #
-# Two more relative kinds add to each score a number that depends on the offset $j - i$ alone:
+# Do token and position get mixed up when they are added? In the score their contributions are still separate terms. For
+# the token at position $i$ as query and the one at $j$ as key, before scaling,
+#
+# <!-- slide: In the score, tokens and positions are four separate terms -->
+#
+# $$q^{(i)} \cdot k^{(j)} = \underbrace{x^{(i)} W_q \cdot x^{(j)} W_k}_{\text{token, token}} +
+# \underbrace{x^{(i)} W_q \cdot PE_j W_k}_{\text{token, position}} +
+# \underbrace{PE_i W_q \cdot x^{(j)} W_k}_{\text{position, token}} +
+# \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}}$$
+#
+# The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first. Two
+# more relative kinds put in their place one number, which depends on the offset $j - i$ alone:
 #
 # <!-- slide: A bias adds a number for the offset to the score -->
 #
 # $$\omega_{ij} = \frac{q^{(i)} \cdot k^{(j)}}{\sqrt{d_k}} + b_{j - i}$$
+#
+# <!-- slide: Absolute positions enter once, biases and rotations in every layer -->
+#
+# ![Three columns, each with word vectors at the bottom, two layers above them and an output. Each
+# layer has three boxes: query and key, scores, softmax and values. Left, absolute, sinusoidal or
+# learned: one purple arrow labelled position enters, at a plus sign between the word vectors and the
+# first layer, nothing higher up. Middle, bias, learned or ALiBi: a purple arrow labelled offset
+# enters at the scores, in both layers. Right, rotary: a purple arrow labelled position enters at
+# query and key, in both layers. Below each column stands its formula: x i plus P E i; omega i j plus b of
+# j minus i; R of minus i times q i, dot R of minus j times k j.](../figures/where_positions_enter.svg)
+#
+# *Absolute positions enter once, at the bottom, while biases and rotations enter in every layer.*
 #
 # ### A learned bias for each offset
 #
@@ -1002,11 +885,8 @@ for kind in KINDS:
         assert change > 0.01 if kind in ("sinusoidal", "learned") else change < 1e-5
 
 # %% [markdown]
-# The three relative kinds do not notice that the sentence has moved. Both absolute kinds do. The raw dot product of two
-# sinusoids depends on the offset alone, but the projections and the terms of tokens and positions also enter.
-#
-# The invariance holds when the **whole** sentence moves and the filler is hidden, while a token put into the *middle*
-# changes offsets. And invariance to shifts does not promise that a *longer* text works.
+# The three relative kinds do not notice that the sentence has moved. Both absolute kinds do. This holds when the **whole**
+# sentence moves and the filler is hidden, while a token put into the *middle* changes offsets.
 #
 # **Check yourself.** Why does rotary encoding not turn the values?
 #
@@ -1020,15 +900,14 @@ for kind in KINDS:
 # %% [markdown]
 # ## 7. Going deeper: longer than in training
 #
-# We train on 16 tokens and test on 64, with the causal mask of lecture 4. Two tasks need positions in different ways:
+# We train on 16 tokens and test on 64, with the causal mask of lecture 4. Two tasks need positions in different ways,
+# as an exact offset and as "the nearest of a kind":
 #
 # <!-- slide: Two tasks need positions in different ways -->
 #
 # - In **three back**, the label at every position is the token three positions before.
 # - In **most recent**, there are letters and digits in random order, and the label at every letter is the last digit so
 #   far.
-#
-# The first asks for an exact offset, and the second for "the nearest of a kind".
 
 
 # %%
@@ -1060,7 +939,7 @@ def most_recent(batch, length, generator):
 # on every shorter length. We count in groups of eight positions.
 
 
-# %% tags=["hide-input"]
+# %%
 class LearnedPositions(nn.Module):
     """Adds a learned vector for each position, at first as long as sinusoids are."""
 
@@ -1083,6 +962,7 @@ def build(kind):
     return model
 
 
+# %% tags=["hide-input"]
 def accuracy_by_position(model, task):
     """Share of right labels in positions 1-8, 9-16, ..., 57-64: (8,)."""
     ids, labels = task(300, 64, torch.Generator().manual_seed(99))
@@ -1111,11 +991,9 @@ def compare(task_name, task, kinds):
         trained[task_name, kind] = models
 
 
-# %% tags=["nbval-ignore-output"] seconds=16
-compare("three back", three_back, KINDS)
-
-# %% tags=["nbval-ignore-output"] seconds=14
-compare("most recent", most_recent, KINDS)
+# %% tags=["nbval-ignore-output"] seconds=30
+for task_name, task in [("three back", three_back), ("most recent", most_recent)]:
+    compare(task_name, task, KINDS)
 
 
 # %% slide="Trained on 16 tokens, tested on 64: absolute kinds fall at once" tags=["hide-input", "nbval-ignore-output"]
@@ -1173,20 +1051,20 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Do sinusoids let a model read longer texts than it was trained on? The paper offered it as a hope ("may allow",
-# section 3.5). Here they do not. In both tasks and all runs, most answers in positions 17 to 64 are wrong. Press et al.
-# (2022, figure 1) found the same for language models. Nor is there one winner.
+# Do sinusoids let a model read longer texts than it was trained on, as the paper hoped (section 3.5)? Here they do not.
+# In both tasks and all runs, most answers in positions 17 to 64 are wrong. Press et al. (2022, figure 1) found the same
+# for language models. Nor is there one winner.
 #
 # <!-- slide: Beyond the training length, each kind fails in its own way -->
 #
 # | kind | beyond position 16 | why |
 # |---|---|---|
-# | none | falls early, from 0.75 of the first eight in "most recent" and 0.35 in "three back" | without positions the output reflects which tokens occurred but hardly where, so the model can only guess |
+# | none | falls early, from a low level | the output reflects which tokens occurred but hardly where, so the model can only guess |
 # | learned | falls within 16 positions | the vectors of positions 17 to 64 were never trained |
 # | sinusoidal | falls within 16 positions, and in "three back" rises once more, to about 0.6 at 33 to 40, which we cannot explain | those positions were never seen, and nothing made the model use offsets |
 # | relative bias | falls slowly | the bias is right, but more and more far tokens take a share of the weight |
 # | ALiBi | holds in "most recent"; never learns "three back" | its bias always favours the nearest token |
-# | rotary | holds to about twice the length, then falls | in "three back", no untrained distance scores higher than the right one until about 41 tokens back, though the peak at 35 already takes weight |
+# | rotary | holds to about twice the length, then falls | in "three back", no untrained distance scores higher than the right one until about 41 tokens back |
 #
 # Section 8 tests two of these reasons, that for rotary only in "three back". The models are small, and the ranking
 # depends on the task.
@@ -1238,10 +1116,9 @@ print("    random starts:       ", *[round(share, 2) for share in shifted])
 assert min(shifted) > 0.75 and max(plain) < 0.5
 
 # %% [markdown]
-# Random starts cure most of the failure (0.84 to 0.95 of the answers right, against 0.33 to 0.42). They show the
-# model every position, but they also force it to use offsets, so this test cannot tell which of the two helped. SHAPE
-# (Kiyono et al., 2021) is a random start of this kind. Ruoss et al. (2023) go further and draw positions with random
-# gaps.
+# Random starts cure most of the failure. They show the model every position, but they also force it to use offsets, so
+# this test cannot tell which of the two helped. SHAPE (Kiyono et al., 2021) is a random start of this kind. Ruoss et al.
+# (2023) go further and draw positions with random gaps.
 #
 # ### Rotary: what happens at distances that were never trained?
 #
@@ -1298,15 +1175,14 @@ plotting.picture(
 
 # %% [markdown]
 # Rotary scores are waves. Training texts did not contain distances of 16 to 31 either, but there the peaks stay well
-# below the one at 3, so the model is right up to position 32, and mostly up to 40. The peak at 35 comes close. At 41 and 47 the score is *higher* than
-# at 3, which nothing in training forbade, and from there the model attends to the wrong tokens. In each of
-# three seeds, of which one is shown, the first distance that overtakes is 40 or 41.
+# below the one at 3, so the model is right up to position 32, and mostly up to 40. At 41 and 47 the score is *higher*
+# than at 3, which nothing in training forbade, and from there the model attends to the wrong tokens. In each of three
+# seeds, of which one is shown, the first distance that overtakes is 40 or 41.
 #
 # Why 47? It is 3 + 44, and 44 tokens are seven turns of the fastest hand ($44 / 7 \approx 2\pi$), which cannot tell the
-# two apart. The second hand can, but in the wrong direction. Training used the part of its circle on which the score
-# falls. Further round the circle the score rises again, and no training text was long enough to show it. **Relative
-# does not mean that longer texts work.** Models with rotary encoding are usually trained further on long texts, with
-# slowed clocks (Chen et al., 2023).
+# two apart. The second hand can, but training used only the part of its circle on which the score falls, and further
+# round the circle the score rises again. **Relative does not mean that longer texts work.** Models with rotary encoding
+# are usually trained further on long texts, with slowed clocks (Chen et al., 2023).
 #
 # ## 9. Going deeper: odd widths, and whether positions are unique
 #
@@ -1330,8 +1206,11 @@ assert one_clock[43] < 0.02 and all_clocks.argmin() == 0 and all_clocks.min() > 
 # %% [markdown]
 # Are all positions different? One hand alone is not enough, because position 44 is almost exactly seven turns of the
 # fastest hand away from position 0. At width 16 we compare position 0 with the next 4999, using all eight hands. No
-# other position is nearer to position 0 than position 1 is. Since the distance of two encodings depends on their offset alone, this holds for
-# *all* pairs that are no further apart.
+# other position is nearer to position 0 than position 1 is. Since the distance of two encodings depends on their offset
+# alone, this holds for *all* pairs that are no further apart.
+#
+# Some code computes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$. The result is the same, and no more
+# accurate.
 
 # %% [markdown]
 # ## Further reading

@@ -215,16 +215,17 @@ def test_the_numbers_below_the_gru_are_those_of_its_two_framed_units():
 
 def test_the_sheets_show_the_tensors_of_lecture_5():
     lecture = (ROOT / "sources/lectures/05_multi_head_attention.py").read_text(encoding="utf-8")
-    (cell,) = [part for part in lecture.split("# %%") if "class MultiHeadSelfAttention" in part]
+    (cell,) = [part for part in lecture.split("# %%") if "class MultiHeadAttention" in part]
     _, _, cell = cell.partition("\n")  # the rest of its header
     there = {"nn": torch.nn, "attention": attention}
     exec(cell, there)
     sheets = importlib.import_module("make_head_sheets")
     x, (*maps, w_o) = sheets.inputs()
-    layer = there["MultiHeadSelfAttention"](20, sheets.HEADS)
-    for linear, matrix in [(layer.w_qkv, torch.cat(maps, dim=1)), (layer.w_o, w_o)]:
+    layer = there["MultiHeadAttention"](20, sheets.HEADS)
+    linears = (layer.w_q, layer.w_k, layer.w_v, layer.w_o)
+    for linear, matrix in zip(linears, (*maps, w_o), strict=True):
         torch.nn.init.zeros_(linear.bias)
         linear.weight = torch.nn.Parameter(matrix.T)
     _, _, weights, _, output = sheets.numbers()
-    for drawn, computed in zip((output, weights), layer(x), strict=True):
+    for drawn, computed in zip((output, weights), layer(x, x, x), strict=True):
         torch.testing.assert_close(drawn, computed.detach())

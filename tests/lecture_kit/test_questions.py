@@ -8,7 +8,6 @@ import jupytext
 import pytest
 import torch
 
-from course_utils import positional
 from lecture_kit import questions
 from lecture_kit.questions import read
 from tests.build.test_minutes import LECTURES
@@ -128,13 +127,6 @@ def test_what_the_choices_claim_is_so():
     assert right_choice("a-flat-padding-mask").startswith("An error")
     with pytest.raises(RuntimeError):
         torch.zeros(3, 2, 5, 5).masked_fill(torch.ones(3, 5, dtype=torch.bool), 0.0)
-
-    table = positional.positional_encoding(30, 16)
-    asked = table[3] @ table[10]
-    assert right_choice("the-same-dot-product") == "That of positions 27 and 20."
-    assert torch.isclose(table[27] @ table[20], asked, atol=1e-5)
-    for i, j in ((0, 13), (6, 20)):
-        assert not torch.isclose(table[i] @ table[j], asked, atol=1e-2)
 
     visible, hidden = torch.tensor([-5.0, -5.0, 0.0]).softmax(dim=0).split([2, 1])
     assert right_choice("zero-for-hidden-scores").endswith("to the hidden tokens.")
