@@ -26,10 +26,10 @@ TESTS = tests lectures solutions
 # ONCE=build/passed: tests that passed in an earlier run with the same file are not run again
 # bytecode is kept, since without it every run rewrites the asserts of some 200 files anew
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadscope $(if $(ONCE),--once $(ONCE))
-test: setup lint  ## every notebook, every reference, a sample of the wrong answers (TESTS=tests/build for a part)
+test: setup lint  ## notebooks, references, a sample of the answers (TESTS=tests/build for a part)
 	@$(PYTEST) --nbval -m "not slow and not long" $(TESTS)
 
-test-all: setup lint  ## the same, all answers, whole classes, services, browsers, the website: what CI runs
+test-all: setup lint  ## the same, all lectures and answers, whole classes, services, browsers, the website: what CI runs
 	@$(PYTEST) --nbval $(TESTS)
 
 test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 and 8 with others

@@ -80,7 +80,7 @@ def course_map(lectures: Sequence[Source], exercises: Sequence[Source]) -> str:
             "",
             "## A plan for a term",
             "",
-            "Each lecture, without what goes deeper, takes about an hour. The hours are those of lectures and",
+            "Each lecture, without what goes deeper, takes about 50 minutes. The hours are those of lectures and",
             "assignments together.",
             "",
             "With one lecture a week:",
