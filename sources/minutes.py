@@ -38,7 +38,7 @@ IN_CODE = {
     r"\blive\.\w+_view\(": 7,
 }
 # The most that a core may ask of a reader.
-CORE_LIMIT = 58
+CORE_LIMIT = 60
 CORE_WORDS = 2200
 CORE_LINES = 175
 CORE_SECTIONS = 5

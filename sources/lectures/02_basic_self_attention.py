@@ -118,8 +118,9 @@ print(f"bank alone ({water}, {money}), after the river ({z_of_bank[0]:.2f}, {z_o
 
 # %% [markdown]
 # The score is a **dot product**, which multiplies the vectors entry by entry and adds up. With "river" it is $0.9 \cdot
-# 1.8 + 0.9 \cdot 0.2 = 1.80$. It is large when both vectors are long and point the same way. The vector of "the" points
-# exactly where "bank" does, but it is short, so its score is small.
+# 1.8 + 0.9 \cdot 0.2 = 1.80$. It equals the product of the two lengths and the cosine of the angle between the vectors,
+# so it is large when both are long and point the same way. The vector of "the" points exactly where "bank" does, but it
+# is short, so its score is small.
 #
 # "River" gets the largest weight and moves the result towards water. With "money", $(0.2, 1.8)$, in its place, the
 # result would move just as far the other way.

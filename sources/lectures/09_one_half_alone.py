@@ -822,7 +822,7 @@ questions.ask("09", "first-merge")
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 2 to 5 can be checked on the spot. Those below are open ones, so answer them in your
+# The questions in sections 2, 3, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your
 # own words before you look.
 #
 # **1.** Two models have perplexities of 20 and 25 on the same text. The first has words as tokens, the second parts of
