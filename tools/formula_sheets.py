@@ -21,6 +21,8 @@ FOLDER = "formulas"
 SLIDE = re.compile(r"^<!-- slide: .*? -->\n*", re.MULTILINE)
 DISPLAYED = re.compile(r"(\$\$.+?\$\$)", re.DOTALL)
 HEADING = re.compile(r"^#{2,} (.+)$", re.MULTILINE)
+# as it stands beside the lectures
+BESIDE = re.compile(r"\]\((?=\d\d_)")
 SENTENCES = re.compile(r"(?<=[.:?])(?:\*\*)?\s+(?=[A-Z$*])")
 MATHS = re.compile(r"\$\$?(.+?)\$\$?", re.DOTALL)
 LETTER = re.compile(r"\\?[A-Za-z]+(?:\^\{\(\w\)\}|_\\text\{\w+\}|_\w|_\{|\()?")
@@ -73,7 +75,7 @@ def formulas(text: str) -> Iterator[tuple[str, str, str]]:
             heading = found[-1]
         *_, paragraph = before.strip().split("\n\n")
         leading = "" if HEADING.match(paragraph) else " ".join(SENTENCES.split(paragraph)[-2:])
-        yield heading, leading, formula
+        yield heading, BESIDE.sub("](../lectures/", leading), formula
 
 
 def letters(text: str, lecture: int) -> list[str]:

@@ -25,6 +25,8 @@ def test_a_sheet_has_all_displayed_formulas_below_their_sections(lecture):
     assert {name for _, name in named} == {lecture.name}
     for heading, _ in named:
         assert re.search(rf"^##+ {re.escape(heading)}$", text, re.MULTILINE)
+    for link in re.findall(r"\]\(([^)#]+)", sheet):
+        assert (ROOT / formula_sheets.FOLDER / link).resolve().exists()
     first = sheet.index(displayed[0])
     assert sheet.index(named[0][0]) < first < sheet.index("## Letters and shapes")
 
