@@ -42,10 +42,13 @@ def changes_in(source: str) -> list[tuple[int, str]]:
     kept = set()
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.UnaryOp):
-            kept.add(id(node.operand))  # a number is changed with its sign
-        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-            kept |= {*map(id, ast.walk(node))}
+        match node:
+            case ast.UnaryOp(operand=part) | ast.Return(value=ast.Tuple() as part):
+                kept.add(
+                    id(part)
+                )  # a number is changed with its sign, and results keep their order
+            case ast.FunctionDef(name="__init__"):
+                kept |= {*map(id, ast.walk(node))}
     for node in ast.walk(tree):
         for place, old, new in () if id(node) in kept else _replaced(source, node):
             note(place.lineno, place.col_offset, old, new)
@@ -68,7 +71,8 @@ def _replaced(source: str, node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]
         case ast.Call(args=several) | ast.List(elts=several) | ast.Tuple(elts=several):
             for one, other in pairwise(several):  # in each other's place
                 texts = [ast.get_source_segment(source, each) or "" for each in (one, other)]
-                if one.lineno == other.end_lineno and texts[0] != texts[1]:
+                numbers = [isinstance(each, ast.Constant) for each in (one, other)]
+                if numbers[0] == numbers[1] and texts[0] != texts[1]:
                     yield one, ", ".join(texts), ", ".join(reversed(texts))
         case ast.FunctionDef(args=ast.arguments(args=arguments, defaults=defaults)):
             names = [one.arg for one in arguments[: len(arguments) - len(defaults)]]
@@ -83,11 +87,12 @@ def _replaced(source: str, node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]
 def _replaced_behind(node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
     """Expressions behind which something stands, and what to put in its place."""
     match node:
-        case ast.BinOp(left=left, op=sign) | ast.Compare(left=left, ops=[sign]):
-            if type(sign) in OTHER_SIGN:
-                yield left, *OTHER_SIGN[type(sign)]
-        case ast.AugAssign(target=target, op=sign) if type(sign) in OTHER_SIGN:
-            yield target, *OTHER_SIGN[type(sign)]
+        case (
+            ast.BinOp(left=one, op=sign)
+            | ast.Compare(left=one, ops=[sign])
+            | ast.AugAssign(target=one, op=sign)
+        ) if type(sign) in OTHER_SIGN:
+            yield one, *OTHER_SIGN[type(sign)]
         case ast.Attribute(value=value, attr=name):
             for other in OTHER_NAMES.get(name, "").split():
                 yield value, f".{name}", f".{other}"
@@ -96,12 +101,12 @@ def _replaced_behind(node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
 def _other_number(node: ast.expr) -> str:
     """What to write for a number; empty for any other expression."""
     match node:
-        case ast.Call(func=ast.Name("float"), args=[ast.Constant("-inf")]):
+        case ast.Call(ast.Name("float"), [ast.Constant("-inf")]):
             return SHOWS
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Attribute(attr="inf")):
+        case ast.UnaryOp(ast.USub(), ast.Attribute(attr="inf")):
             return SHOWS
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as size)):
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as size)):
             return SHOWS if -size <= HIDES else OTHER_NUMBER.get(-size, "")
-        case ast.Constant(value=int() | float() as number):
+        case ast.Constant(int() | float() as number):
             return OTHER_NUMBER.get(number, "")
     return ""

@@ -104,6 +104,8 @@ def questions_on(
             found = drawn_from(grading.kernel, checked.notebook, checks.parts, drawn)
         except NotebookStopped:
             raise NotGradable(f"{path} stopped when it was run a second time") from None
+    if not any(part.example for part in checks.parts):
+        raise NotGradable(f"there are no questions on one's own code for {checks.name}")
     if not found:
         raise NotGradable(f"no line of {path} gives a question that a number answers")
     return found
@@ -120,16 +122,18 @@ def drawn_from(
             own.append(cell.source)
     by_line: list[OwnQuestion] = []
     by_change: list[OwnQuestion] = []
+    more: list[OwnQuestion] = []  # a second one on the same part
     for part in parts:
         source = _defined_in(own, part.name) if part.example else ""
         if part.example and source:
             code = _OwnCode(kernel, part, part.example, source, drawn)
             by_line += code.after_which_line()
-            by_change += islice(code.changed(), NUMBER)
+            found = [*islice(code.changed(), NUMBER)]
+            by_change, more = by_change + found[:1], more + found[1:]
             kernel.run(new_code_cell(source), 0)  # as it was, since later parts may call it
     drawn.shuffle(by_line)
     drawn.shuffle(by_change)
-    return [*by_line[:1], *by_change][:NUMBER]
+    return [*by_line[:1], *by_change, *more][:NUMBER]
 
 
 def _defined_in(cells: list[str], name: str) -> str:
@@ -149,12 +153,12 @@ def _defined_in(cells: list[str], name: str) -> str:
     wanted, found = [name], {name}
     while wanted:
         tree = ast.parse(defined.get(wanted.pop(), ""))
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        wanted += names & {*defined} - found
+        nodes = [*ast.walk(tree)]
+        own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names = {node.id for node in nodes if isinstance(node, ast.Name)} & {*defined} - own - found
+        wanted += names
         found |= names
-    return (
-        "\n\n".join(defined[each] for each in defined if each in found) if name in defined else ""
-    )
+    return "\n\n".join(defined[each] for each in defined if each in found and name in defined)
 
 
 class _OwnCode:
@@ -174,35 +178,39 @@ class _OwnCode:
         self.kernel, self.part, self.example, self.drawn = kernel, part, example, drawn
         self.source, self.lines = source, source.splitlines()
         self.requests = [self._request() for _ in range(TRIES)]
-        self.heads: dict[int, str] = {}  # where a definition begins, and its name
+        self.defined: list[tuple[int, int, str]] = []  # each first and last line, and the name
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                self.heads.setdefault(node.lineno, node.name)
-            if isinstance(node, ast.ClassDef):
-                methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
-                self.heads |= {one.lineno: f"{node.name}.{one.name}" for one in methods}
+            for one in ast.iter_child_nodes(node):
+                if isinstance(one, ast.FunctionDef | ast.ClassDef):
+                    name = f"{node.name}.{one.name}" if isinstance(node, ast.ClassDef) else one.name
+                    self.defined.append((one.lineno, one.end_lineno or 0, name))
 
     def after_which_line(self) -> Iterator[OwnQuestion]:
         """The question after which line something is there, if there are several lines to choose from."""
         asked = [one for each in self.requests for one in (each, NOTED)]
         noted = self._results(_noting(self.source), asked)[1::2]
-        if not all(noted) or len({line for line, _ in noted[0]} - {*self.heads}) < 2:
+        if not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
             return
+        if not all(
+            isinstance(each, torch.Tensor)
+            for seen in noted
+            for _, values in seen
+            for each in values
+        ):
+            return  # such as what `torch.vmap` hands over, of which nothing can be seen
         for what, has in self.drawn.sample([*PROPERTIES.items()], len(PROPERTIES)):
             first = {}  # by line, one of the cells in which it is that one
             for request, seen in zip(self.requests, noted, strict=True):
-                line = next((line for line, values in seen if any(map(has, values))), 0)
-                if line not in self.heads:  # else what is handed over has it
+                line = next((line for line, values in seen if any(map(has, values))), None)
+                if line != 0:  # else what is handed over has it
                     first[line] = self._cell(request)
-            if len(first) == 1 and 0 not in first:
-                ((line, cell),) = first.items()
-                listed = "\n".join(
-                    f"    {n:2}  {each}" for n, each in enumerate(self.lines, start=1)
-                )
+            ((line, cell), *others) = first.items() or [(None, "")]
+            if line and not others:
+                listed = "\n".join(f"    {n:2}  {each}" for n, each in enumerate(self.lines, 1))
                 yield OwnQuestion(
                     f"This is your code of `{self.part.name}`, with the numbers of its lines:\n\n{listed}\n\n"
                     f"This cell calls it:\n\n{cell}\n\nAfter which line is there, for the first time, a variable "
-                    f"or a returned value {what}? Answer with the number of the line, or of the first one where "
+                    f"or a value of a `return` {what}? Answer with the number of the line, or of the first one where "
                     "it goes on over several.",
                     line,
                 )
@@ -213,15 +221,13 @@ class _OwnCode:
         right = self._results(self.source, self.requests)
         changes = changes_in(self.source)
         for line, new in self.drawn.sample(changes, len(changes)):
-            source = "\n".join([*self.lines[: line - 1], new, *self.lines[line:]])
-            for request, was, other in zip(
-                self.requests, right, self._certain(source), strict=False
-            ):
+            found = self._certain("\n".join([*self.lines[: line - 1], new, *self.lines[line:]]))
+            for request, was, other in zip(self.requests, right, found, strict=False):
                 if moved := _moved(was, other):
                     what, answer = self.drawn.choice(moved)
-                    start = max(head for head in self.heads if head <= line)
+                    start, _, name = max(one for one in self.defined if one[0] <= line <= one[1])
                     yield OwnQuestion(
-                        f"Line {line - start + 1} of your `{self.heads[start]}` is\n\n"
+                        f"Line {line - start + 1} of your `{name}` is\n\n"
                         f"    {self.lines[line - 1].strip()}\n\nSomebody makes of it\n\n    {new.strip()}\n\n"
                         f"{what} then, after this cell?\n\n{self._cell(request)}",
                         answer,
@@ -237,12 +243,16 @@ class _OwnCode:
         return structs.replace(request, arguments=arguments, seed=seed)
 
     def _small(self, value: Any) -> Any:
+        """Whole numbers in place of others, such that no row sums to one, which is asked about."""
         if isinstance(value, np.ndarray):
             return self._small(torch.from_numpy(value)).numpy()
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return value
-        small = self.drawn.choices((0, 1, 2), k=math.prod(value.shape))
-        return torch.tensor(small, dtype=value.dtype).reshape(value.shape)
+        while True:
+            small = self.drawn.choices((0, 1, 2), k=math.prod(value.shape))
+            found = torch.tensor(small, dtype=value.dtype).reshape(value.shape)
+            if found.shape[-1] == 1 or not (found.sum(dim=-1) == 1).any():
+                return found
 
     def _results(self, source: str, requests: list[AnyRequest]) -> list[Any]:
         """What comes of each request with this source; None where it raises or returns nothing plain."""
@@ -266,25 +276,26 @@ class _OwnCode:
         """A cell that does what is asked, for the student to run."""
         of_module, call = isinstance(request, ModuleRequest), self.part.name
         lines = [f"torch.manual_seed({request.seed})"] if of_module or self.example.random else []
-        pairs = zip(request.names, request.arguments, strict=True)
-        lines += [f"{name} = {_written(value)}" for name, value in pairs]
         if isinstance(request, ModuleRequest):
             made = [*map(repr, request.construct)]
             made += [f"{name}={value!r}" for name, value in request.keywords.items()]
             lines.append(f"module = {call}({', '.join(made)}).eval()")
             call = "module" if request.method == "forward" else f"module.{request.method}"
-        lines.append(f"result = {call}({', '.join(request.names)})")
+        pairs = zip(request.names, request.arguments, strict=True)
+        given = [f"    {_written(value)},  # {name}" for name, value in pairs]
+        lines += [f"result = {call}(", *given, ")"]
         return "\n".join(f"    {line}" for line in lines)
 
 
 def _noting(source: str) -> str:
-    """The source, noting after each line which tensors there are, and at the start of each body."""
+    """The source, noting after each line which tensors there are, and as line 0 what is handed over."""
     tree = ast.parse(source)
     for node in [*ast.walk(tree)]:
         for name in ("body", "orelse", "finalbody"):
             body = getattr(node, name, None)
             if body and isinstance(body, list) and not isinstance(node, ast.Module | ast.ClassDef):
-                noted = _note(getattr(node, "lineno", body[0].lineno))
+                is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                noted = _note(0 if is_function else getattr(node, "lineno", body[0].lineno))
                 for one in body:
                     if isinstance(one, ast.Return) and one.value:
                         noted += ast.parse(f"_result = {ast.unparse(one.value)}").body
@@ -307,16 +318,17 @@ def _written(value: Any) -> str:
     return f"np.array({value.tolist()})" if isinstance(value, np.ndarray) else repr(value)
 
 
-def _has_rows(value: Any) -> bool:
-    numbers = isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 0
-    return numbers and value.ndim > 1 and value.shape[-1] > 1
+def _has_rows(value: torch.Tensor) -> bool:
+    return (
+        value.is_floating_point() and value.numel() > 0 and value.ndim > 0 and value.shape[-1] > 1
+    )
 
 
 def _all_are(means: torch.Tensor, value: float) -> bool:
     return bool(((means - value).abs() < 1e-4).all())
 
 
-PROPERTIES: dict[str, Callable[[Any], bool]] = {
+PROPERTIES: dict[str, Callable[[torch.Tensor], bool]] = {
     "with rows that sum to one": lambda value: _has_rows(value) and _all_are(value.sum(dim=-1), 1),
     "with rows whose mean is 0": lambda value: (
         _has_rows(value) and _all_are(value.mean(dim=-1), 0) and not _all_are(value, 0)
@@ -324,7 +336,7 @@ PROPERTIES: dict[str, Callable[[Any], bool]] = {
     "with numbers below -1000, such as minus infinity": lambda value: (
         _has_rows(value) and bool((value < -1000).any())
     ),
-    "with four axes": lambda value: isinstance(value, torch.Tensor) and value.ndim == 4,
+    "with four axes": lambda value: value.ndim == 4,
 }
 
 
@@ -339,11 +351,10 @@ def _moved(right: Any, other: Any, place: str = "result") -> list[tuple[str, flo
     what = "Which number (to two decimals) is"
     if now.dtype == was.dtype == torch.bool and now.ndim:
         what, was, now = "How many entries are True in", was.sum(dim=-1), now.sum(dim=-1)
+    most = LARGE if now.is_floating_point() else math.inf
     was, now = was.double(), now.double()
-    if not now.isfinite().all():
-        return []
     far = (was - now).abs() > APART if was.shape == now.shape else torch.ones_like(now).bool()
     return [
         (f"{what} `{place}{index or ''}`", round(now[tuple(index)].item(), 2))
-        for index in (far & (now.abs() < LARGE)).nonzero().tolist()
+        for index in (far & now.isfinite().all() & (now.abs() < most)).nonzero().tolist()
     ]
