@@ -303,7 +303,8 @@ decoder_layer = Part(
     disallowed=("DecoderLayer", *TRANSFORMERS),
 )
 decoder_layer.example = Case(
-    "two words, three in memory", lambda randn: Build((4, 2, 3), arguments=[randn(1, 2, 4), randn(1, 3, 4)])
+    "two words, three in memory",
+    lambda randn: Build((4, 2, 3), arguments=[randn(1, 2, 4), randn(1, 3, 4)]),
 )
 ASSEMBLED = decoder_layer.step(
     "self-attention, cross-attention, feed-forward, each with its residual and norm",

@@ -175,10 +175,7 @@ def drawn_for(part: Part, seed: int) -> DrawnCases:
 
 
 def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRequest:
-    """What the probe is asked to do in a case, with inputs and weights drawn for this seed.
-
-    With ``traces``, what is left in models that were handed over is also looked at.
-    """
+    """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
     randn = Randn(seed % 2**63, case.dtype)
     drawn = case.draw(randn)
     common: dict[str, Any] = {

@@ -49,7 +49,7 @@ def _note(line, values):
     values = [one for each in values for one in (each if isinstance(each, (tuple, list)) else [each])]
     values += [one for each in values if isinstance(each, _torch.nn.Module) for one in vars(each).values()]
     arrays = [_torch.as_tensor(each) for each in values if isinstance(each, (_torch.Tensor, _numpy.ndarray))]
-    _seen.append((line, [each.detach().clone() for each in arrays]))
+    _seen.append((line, [_numpy.array(each.detach()) for each in arrays]))
 def _noted():
     noted = [*_seen]
     _seen.clear()
@@ -121,19 +121,17 @@ def drawn_from(
             kernel.run(deepcopy(cell), index)
             own.append(cell.source)
     by_line: list[OwnQuestion] = []
-    by_change: list[OwnQuestion] = []
-    more: list[OwnQuestion] = []  # a second one on the same part
+    by_change: list[list[OwnQuestion]] = []
     for part in parts:
-        source = _defined_in(own, part.name) if part.example else ""
-        if part.example and source:
+        if part.example and (source := _defined_in(own, part.name)):
             code = _OwnCode(kernel, part, part.example, source, drawn)
             by_line += code.after_which_line()
-            found = [*islice(code.changed(), NUMBER)]
-            by_change, more = by_change + found[:1], more + found[1:]
+            by_change.append([*islice(code.changed(), NUMBER)])
             kernel.run(new_code_cell(source), 0)  # as it was, since later parts may call it
     drawn.shuffle(by_line)
     drawn.shuffle(by_change)
-    return [*by_line[:1], *by_change, *more][:NUMBER]
+    on_each_part = [one for n in range(NUMBER) for found in by_change for one in found[n : n + 1]]
+    return [*by_line[:1], *on_each_part][:NUMBER]
 
 
 def _defined_in(cells: list[str], name: str) -> str:
@@ -191,13 +189,6 @@ class _OwnCode:
         noted = self._results(_noting(self.source), asked)[1::2]
         if not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
             return
-        if not all(
-            isinstance(each, torch.Tensor)
-            for seen in noted
-            for _, values in seen
-            for each in values
-        ):
-            return  # such as what `torch.vmap` hands over, of which nothing can be seen
         for what, has in self.drawn.sample([*PROPERTIES.items()], len(PROPERTIES)):
             first = {}  # by line, one of the cells in which it is that one
             for request, seen in zip(self.requests, noted, strict=True):
@@ -244,15 +235,13 @@ class _OwnCode:
 
     def _small(self, value: Any) -> Any:
         """Whole numbers in place of others, such that no row sums to one, which is asked about."""
-        if isinstance(value, np.ndarray):
-            return self._small(torch.from_numpy(value)).numpy()
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        if not isinstance(value, torch.Tensor | np.ndarray) or "float" not in str(value.dtype):
             return value
         while True:
-            small = self.drawn.choices((0, 1, 2), k=math.prod(value.shape))
-            found = torch.tensor(small, dtype=value.dtype).reshape(value.shape)
-            if found.shape[-1] == 1 or not (found.sum(dim=-1) == 1).any():
-                return found
+            small = self.drawn.choices((0.0, 1.0, 2.0), k=math.prod(value.shape))
+            found = np.array(small).reshape(value.shape)
+            if found.shape[-1] == 1 or not (found.sum(-1) == 1).any():
+                return found if isinstance(value, np.ndarray) else torch.tensor(found).float()
 
     def _results(self, source: str, requests: list[AnyRequest]) -> list[Any]:
         """What comes of each request with this source; None where it raises or returns nothing plain."""
@@ -318,25 +307,24 @@ def _written(value: Any) -> str:
     return f"np.array({value.tolist()})" if isinstance(value, np.ndarray) else repr(value)
 
 
-def _has_rows(value: torch.Tensor) -> bool:
-    return (
-        value.is_floating_point() and value.numel() > 0 and value.ndim > 0 and value.shape[-1] > 1
-    )
+def _has_rows(value: Any) -> bool:
+    numbers = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 0
+    return numbers and value.ndim > 0 and value.shape[-1] > 1
 
 
-def _all_are(means: torch.Tensor, value: float) -> bool:
-    return bool(((means - value).abs() < 1e-4).all())
+def _all_are(found: np.ndarray, number: float) -> bool:
+    return bool((abs(found - number) < 1e-4).all())
 
 
-PROPERTIES: dict[str, Callable[[torch.Tensor], bool]] = {
-    "with rows that sum to one": lambda value: _has_rows(value) and _all_are(value.sum(dim=-1), 1),
+PROPERTIES: dict[str, Callable[[Any], bool]] = {
+    "with rows that sum to one": lambda value: _has_rows(value) and _all_are(value.sum(-1), 1),
     "with rows whose mean is 0": lambda value: (
-        _has_rows(value) and _all_are(value.mean(dim=-1), 0) and not _all_are(value, 0)
+        _has_rows(value) and _all_are(value.mean(-1), 0) and not _all_are(value, 0)
     ),
     "with numbers below -1000, such as minus infinity": lambda value: (
         _has_rows(value) and bool((value < -1000).any())
     ),
-    "with four axes": lambda value: value.ndim == 4,
+    "with four axes": lambda value: isinstance(value, np.ndarray) and value.ndim == 4,
 }
 
 
