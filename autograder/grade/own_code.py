@@ -186,7 +186,10 @@ class _OwnCode:
     def after_which_line(self) -> Iterator[OwnQuestion]:
         """The question after which line something is there, if there are several lines to choose from."""
         asked = [one for each in self.requests for one in (each, NOTED)]
-        noted = self._results(_noting(self.source), asked)[1::2]
+        filled = self.source.replace(
+            "empty", "zeros"
+        )  # what memory holds by chance is not asked for
+        noted = self._results(_noting(filled), asked)[1::2]
         if not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
             return
         for what, has in self.drawn.sample([*PROPERTIES.items()], len(PROPERTIES)):

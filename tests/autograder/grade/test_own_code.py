@@ -139,7 +139,7 @@ def first_line(text, names):
             last[frame] = now
         return trace
 
-    exec(compile(source, "own", "exec"), names)
+    exec(compile(source.replace("empty", "zeros"), "own", "exec"), names)  # no chance numbers
     before = sys.gettrace()
     sys.settrace(trace)
     try:
