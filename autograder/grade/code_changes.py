@@ -39,14 +39,12 @@ def changes_in(source: str) -> list[tuple[int, str]]:
         if changed != lines[line - 1]:
             found.append((line, changed.decode()))
 
-    kept = set()
+    kept = set()  # a number is changed with its sign, and results keep their order
     tree = ast.parse(source)
     for node in ast.walk(tree):
         match node:
             case ast.UnaryOp(operand=part) | ast.Return(value=ast.Tuple() as part):
-                kept.add(
-                    id(part)
-                )  # a number is changed with its sign, and results keep their order
+                kept.add(id(part))
             case ast.FunctionDef(name="__init__"):
                 kept |= {*map(id, ast.walk(node))}
     for node in ast.walk(tree):
@@ -75,8 +73,8 @@ def _replaced(source: str, node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]
                 if numbers[0] == numbers[1] and texts[0] != texts[1]:
                     yield one, ", ".join(texts), ", ".join(reversed(texts))
         case ast.FunctionDef(args=ast.arguments(args=arguments, defaults=defaults)):
-            names = [one.arg for one in arguments[: len(arguments) - len(defaults)]]
-            names = [name for name in names if name != "self"]
+            needed = arguments[: len(arguments) - len(defaults)]
+            names = [one.arg for one in needed if one.arg != "self"]
             others = dict(zip(names, [*names[1:], *names[:1]], strict=True))
             for each in ast.walk(node):
                 match each:
@@ -101,9 +99,9 @@ def _replaced_behind(node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
 def _other_number(node: ast.expr) -> str:
     """What to write for a number; empty for any other expression."""
     match node:
-        case ast.Call(ast.Name("float"), [ast.Constant("-inf")]):
-            return SHOWS
-        case ast.UnaryOp(ast.USub(), ast.Attribute(attr="inf")):
+        case ast.Call(ast.Name("float"), [ast.Constant("-inf")]) | ast.UnaryOp(
+            ast.USub(), ast.Attribute(attr="inf")
+        ):
             return SHOWS
         case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as size)):
             return SHOWS if -size <= HIDES else OTHER_NUMBER.get(-size, "")

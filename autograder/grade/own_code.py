@@ -181,14 +181,13 @@ class _OwnCode:
             for one in ast.iter_child_nodes(node):
                 if isinstance(one, ast.FunctionDef | ast.ClassDef):
                     name = f"{node.name}.{one.name}" if isinstance(node, ast.ClassDef) else one.name
-                    self.defined.append((one.lineno, one.end_lineno or 0, name))
+                    start = min(each.lineno for each in (one, *one.decorator_list))
+                    self.defined.append((start, one.end_lineno or 0, name))
 
     def after_which_line(self) -> Iterator[OwnQuestion]:
         """The question after which line something is there, if there are several lines to choose from."""
         asked = [one for each in self.requests for one in (each, NOTED)]
-        filled = self.source.replace(
-            "empty", "zeros"
-        )  # what memory holds by chance is not asked for
+        filled = self.source.replace("empty", "zeros")  # nobody knows what is there before
         noted = self._results(_noting(filled), asked)[1::2]
         if not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
             return

@@ -114,7 +114,9 @@ def starts_of(name, source):
     for node in ast.walk(ast.parse(source)):
         if not outer or getattr(node, "name", "") == outer[0]:
             body = node.body if outer else [node]
-            yield from (one.lineno for one in body if getattr(one, "name", "") == inner)
+            for one in body:
+                if getattr(one, "name", "") == inner:
+                    yield min(each.lineno for each in (one, *one.decorator_list))
 
 
 def first_line(text, names):
@@ -239,6 +241,14 @@ def test_helpers_and_decorators_belong_to_the_code():
     questions = asked_of([helper, "def unused(): pass", own], WEIGHTS, IMPORTS)
     (text,) = (each.text for each in questions if "which line" in each.text)
     assert f"{helper}\n\n{own}".splitlines() == re.findall(r"^ +\d+  (.*)$", text, re.MULTILINE)
+
+
+def test_a_change_may_be_in_a_decorator():
+    own = "def scaled(by):\n    return lambda f: lambda x: f(x) * by\n\n\n@scaled(by=1)\ndef attention_weights(x):\n    return x"
+    asked = asked_of([own], WEIGHTS, IMPORTS)
+    assert any("@scaled(by=0)" in question.text for question in asked)
+    for question in asked:
+        assert question.answer == answer_to(question.text, [own], IMPORTS)
 
 
 def test_another_student_is_asked_other_questions_and_the_same_one_the_same():
