@@ -230,6 +230,7 @@ annotate = Part(
     attention.annotations,
     reads=("lecture 1, section 3, on annotations", LECTURE),
 )
+annotate.example = two_directions(B=1, S=3, h=2)
 ORDER = annotate.step(
     "every word has two states side by side, the forward one first",
     1, two_directions(B=3, S=5, h=2), two_directions(B=2, S=3, h=4), judge=halves_are_joined,
@@ -259,6 +260,7 @@ bahdanau = Part(
         f"{LECTURE}#4.-Attention:-scores,-weights,-context",
     ),
 )
+bahdanau.example = looking(1, 3, (2, 2, 2), hiding(1))
 SHARES = bahdanau.step(
     "layers without bias; positive weights, larger for better words, with sum one",
     1,

@@ -86,7 +86,7 @@ weights = Part(
     attention.attention_weights,
     reads=("lecture 2, on similarity and softmax", LECTURE),
 )
-weights.example = {"x": (3, 2)}
+weights.example = sentence(T=3, D=2)
 ROWS = weights.step(
     "each row sums to one and gives more weight to more similar words",
     1, sentence(T=5, D=3), sentence(T=3, D=7), judge=rows_rank,
@@ -109,6 +109,7 @@ context = Part(
     reads=("lecture 2, on context vectors", LECTURE),
     may_call=("attention_weights",),
 )
+context.example = sentence(T=3, D=2)
 CONTEXT = context.step(
     "z holds each word's context vector, the weighted sum of all words",
     1, sentence(T=5, D=3), sentence(T=130, D=70), sentence(T=4, D=4), sentence(T=1, D=5),
@@ -128,7 +129,7 @@ batch = Part(
     reads=("lecture 2, on three roles and whole batches", LECTURE),
     may_call=("attention_weights", "basic_self_attention"),
 )
-batch.example = {"query": (1, 2, 2), "key": (1, 3, 2), "value": (1, 3, 1)}
+batch.example = triple(B=1, T=2, S=3, d_k=2, d_v=1)
 ONE = batch.step(
     "one sentence: every query gets the weighted sum of the values",
     1, triple(B=1, T=5, S=5, d_k=3, d_v=3), triple(B=1, T=3, S=3, d_k=7, d_v=7),

@@ -289,6 +289,7 @@ stable = Part(
         "_softmax", "special_softmax", "special_log_softmax", "special_logsumexp", *ATTENTION,
     ),
 )  # fmt: skip
+stable.example = scores(2, 3)
 LAST_AXIS = stable.step(
     "along the last axis: exact weights for one row and for a matrix",
     1, scores(5), scores(3, 5), scores(5, 2, axis=-1), scores(4, 4), scores(2, 150, size=6.0),
@@ -328,6 +329,7 @@ in_numpy = Part(
     reads=("lecture 3, sections 3 and 5", f"{LECTURE}#3.-The-function"),
     may_call=("stable_softmax",),
 )
+in_numpy.example = words(T=3, D=2, d_k=2, d_v=1)
 ROWS = in_numpy.step(
     "the second result holds weights: each row sums to one and ranks the words rightly",
     1, words(T=5, D=3, d_k=4, d_v=6), words(T=3, D=6, d_k=5, d_v=2), judge=ranks,
@@ -362,6 +364,7 @@ scaled = Part(
         f"{LECTURE}#3.-The-function",
     ),
 )
+scaled.example = triple(T=2, S=3, d_k=2, d_v=1, mask=(2, 3))
 ONE = scaled.step(
     "one sentence: weights of shape (T, S), whose rows sum to one and rank the keys rightly",
     1, triple(T=3, S=5, d_k=4, d_v=6), triple(T=5, S=2, d_k=3, d_v=4),

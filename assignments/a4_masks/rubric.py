@@ -236,6 +236,7 @@ causal = Part(
     masks.causal_mask,
     reads=("lecture 4, section 3, the causal mask", f"{LECTURE}#3.-The-causal-mask"),
 )
+causal.example = positions(4)
 PAST = causal.step(
     "every word sees itself and what came before it, and nothing of the future",
     1,
@@ -255,6 +256,7 @@ padding = Part(
     masks.padding_mask,
     reads=("lecture 4, section 4, padding", f"{LECTURE}#4.-Padding"),
 )
+padding.example = sentences("www", "w--")
 PADDING = padding.step(
     "words are visible and padding is hidden, for any pad_id and wherever padding stands",
     1, *PADDING_ANYWHERE, judge=shows_the_right_places,
@@ -301,6 +303,7 @@ decoder = Part(
     reads=("lecture 4, section 4, padding and the causal mask joined", f"{LECTURE}#4.-Padding"),
     may_call=("causal_mask", "padding_mask"),
 )
+decoder.example = sentences("www", "w--")
 OWN_PLACE = decoder.step(
     "of the words, each query sees those up to its own place, and none of the future",
     0.5, *PADDING_ANYWHERE, judge=hides_the_future,
@@ -350,6 +353,7 @@ shift = Part(
     masks.shift_right,
     reads=("lecture 4, section 2, shifted targets", f"{LECTURE}#2.-Shifted-targets"),
 )
+shift.example = targets("www", "ww-", bos_id=1)
 SHIFTED = shift.step(
     "each position holds the target before its own, and the first holds bos_id, whatever that is",
     1,

@@ -190,6 +190,7 @@ split = Part(
     attention.split_heads,
     reads=ALL_AT_ONCE,
 )
+split.example = features(B=1, T=2, d_model=4, H=2)
 OWN_FEATURES = split.step(
     "each head holds its own features of every word",
     1, features(B=1, T=3, d_model=8, H=2), features(B=1, T=2, d_model=15, H=3),
@@ -213,6 +214,7 @@ merge = Part(
     reads=ALL_AT_ONCE,
     may_call=("split_heads",),
 )
+merge.example = in_heads(B=1, H=2, T=3, d_k=2)
 SIDE_BY_SIDE = merge.step(
     "the heads' features stand side by side again, for every word",
     1,
@@ -232,6 +234,7 @@ multi_head = Part(
     reads=("lecture 5, on two sequences", f"{LECTURE}#4.-Two-sequences:-cross-attention"),
     may_call=("split_heads", "merge_heads"),
 )
+multi_head.example = attending(B=1, T=2, d_model=4, H=2, S=3, mask="(T, S)")
 WEIGHTS_OF_HEADS = multi_head.step(
     "every head has weights of its own, larger for keys that match the query better",
     2,

@@ -334,6 +334,7 @@ table = Part(
     positional.positional_encoding,
     reads=("lecture 6, on sinusoids", f"{LECTURE}#2.-Sinusoids"),
 )
+table.example = size(3, 4)
 FIRST_PAIR = table.step(
     "columns 0 and 1 are the sine and the cosine of the position",
     1, size(7, 2), size(5, 6), judge=first_pair,
@@ -361,6 +362,7 @@ module = Part(
     reads=("lecture 6, on adding positions to tokens", f"{LECTURE}#4.-Adding-positions-to-tokens"),
     may_call=("positional_encoding",),
 )
+module.example = words(1, 3, 4, max_len=5)
 ADDED = module.step(
     "every word gets the vector of its own position added",
     1,

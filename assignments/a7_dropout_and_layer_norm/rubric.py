@@ -407,6 +407,7 @@ norm = Part(
         "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer",
     ),
 )  # fmt: skip
+norm.example = tokens(2, 3)
 CENTRED = norm.step(
     "each token is centred on its own, and divided by its own spread",
     1, tokens(2, 3, 7), tokens(2, 3, 5), tokens(4, 4, 4), judge=rows_in_proportion,
@@ -459,6 +460,7 @@ attention = Part(
 )
 # at d_k = 1 the division by √d_k changes nothing, so only the second step asks for it
 scale_free = partial(sentences, B=2, T=3, S=5, d_k=1, features=6)
+attention.example = sentences(B=1, T=2, S=3, d_k=2, features=3)
 COLLECTS = attention.step(
     "it can be made for any width, each query collects values, and the norm comes last",
     1,
@@ -531,6 +533,7 @@ row_sums = Part(
     ),
 )
 SHARES = (1 / 7, 2 / 7, 4 / 7)  # each choice of these has a sum of its own
+row_sums.example = Case("two rows", lambda randn: [randn(2, 3), 0.5, 4], random=True)
 SUMS = row_sums.step(
     "which sums a row has after dropout, how often, and their mean and standard deviation",
     1,

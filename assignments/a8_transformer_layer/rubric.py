@@ -223,6 +223,7 @@ feed_forward = Part(
         f"{LECTURE}#The-position-wise-feed-forward-network",
     ),
 )
+feed_forward.example = network(B=1, T=2, d_model=2, d_ff=3)
 TWO_MAPS = feed_forward.step(
     "two linear maps with one ReLU between them, for each word on its own",
     1,
@@ -260,6 +261,7 @@ encoder_layer = Part(
     reads=("lecture 7, on the whole layer", f"{LECTURE}#5.-The-whole-layer"),
     may_call=("PositionwiseFeedForward",),
 )
+encoder_layer.example = layer(B=1, T=3, mask=(3, 3), sizes=(4, 2, 3))
 ATTENDS = encoder_layer.step(
     "self-attention, with its residual connection and layer_norm1 after the sum",
     1,

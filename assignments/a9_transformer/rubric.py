@@ -302,6 +302,11 @@ decoder_layer = Part(
     reads=("lecture 8, on the decoder and cross-attention", LECTURE),
     disallowed=("DecoderLayer", *TRANSFORMERS),
 )
+# as many words as in memory: some of PyTorch's functions read beyond the end of values where there are more keys
+decoder_layer.example = Case(
+    "three words and three in memory",
+    lambda randn: Build((4, 2, 3), arguments=[randn(1, 3, 4), randn(1, 3, 4)]),
+)
 ASSEMBLED = decoder_layer.step(
     "self-attention, cross-attention, feed-forward, each with its residual and norm",
     1,
@@ -358,6 +363,7 @@ encoder_decoder = Part(
     reads=("lecture 8, on what goes in, the encoder and the decoder", LECTURE),
     may_call=("DecoderLayer",),
 )
+encoder_decoder.example = model("forward", B=1, S=3, T=3, num_layers=1)
 ENCODES = encoder_decoder.step(
     "encode: words times √d_model plus positions, through all layers, padding hidden",
     1,

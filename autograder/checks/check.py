@@ -46,8 +46,8 @@ class Part:
         steps: what earns points.
         mistakes: wrong answers with names; the first that does what the student's code did is reported.
         letters: of lengths in the signature, see `Course`; the course sets them that loads it.
-        example: shapes of small arguments, by name, for which students who have earned everything are
-            asked about their own code; none if they are not.
+        example: a case of few numbers, in eval mode, for which students who have earned everything
+            are asked about their own code; None if they are not.
         in_steps: the right answer in steps, of which mistakes take one in another way. It is one
             class, so that two mistakes can be made at once.
     """
@@ -65,7 +65,7 @@ class Part:
         self.may_call, self.disallowed = may_call, disallowed
         self.steps: list[Step] = []
         self.mistakes: list[Mistake] = []
-        self.example: Mapping[str, tuple[int, ...]] = {}
+        self.example: Case | None = None
         self.in_steps: type | None = None
         self.letters: Mapping[str, Letter] = {}
 

@@ -61,7 +61,7 @@ class DrawnCases:
             (step, case) for step in part.steps for case in step.cases
         ]
         self.requests = [
-            _request(part, step, case, seed + 7919 * number)
+            request_of(part, case, seed + 7919 * number, traces=step.strict)
             for number, (step, case) in enumerate(self.plan)
         ]
         self._done: dict[tuple[Callable[..., Any], int], Observation] = {}
@@ -174,7 +174,7 @@ def drawn_for(part: Part, seed: int) -> DrawnCases:
     return DrawnCases(part, seed)
 
 
-def _request(part: Part, step: Step, case: Case, seed: int) -> AnyRequest:
+def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRequest:
     """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
     randn = Randn(seed % 2**63, case.dtype)
     drawn = case.draw(randn)
@@ -211,7 +211,7 @@ def _request(part: Part, step: Step, case: Case, seed: int) -> AnyRequest:
             times=drawn.times,
             anew=drawn.anew,
             tries=drawn.tries,
-            traces=step.strict,
+            traces=traces,
         )
     dtype = drawn.dtype or case.dtype
     method = getattr(part.reference, drawn.method) if drawn.method else part.reference

@@ -66,7 +66,7 @@ def run_ask(options: argparse.Namespace) -> int:
             wrong += not right
             print(f"   {options.answers[number - 1]} is {'right' if right else 'wrong'}.\n")
         if options.solutions:
-            print(f"   The answer is {question.answer}.\n")
+            print(f"   The answer is {question.answer:g}.\n")
     return 1 if wrong else 0
 
 

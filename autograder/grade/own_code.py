@@ -1,9 +1,9 @@
 """Two questions on a student's own code, after full points, with answers computed by running that code.
 
-One asks which line makes the rows sum to one, and is answered by what each line of the function makes of a
-small input that is drawn for the student. The other changes something in one line, such as `dim=-1` to
-`dim=0`, and asks for a number that then comes out. Both run where the notebook ran. Code that gives no
-question of the first kind gives two of the second.
+One asks after which line something is there, such as rows that sum to one, and is answered by what each line
+makes of a small input that is drawn for the student. The other changes something in one line, such as `dim=-1`
+to `dim=0`, and asks for a number that then comes out. Both run where the notebook ran, and show a cell with
+which the student can run them, too. Code that gives no question of the first kind gives two of the second.
 """
 
 from __future__ import annotations
@@ -18,31 +18,44 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from msgspec import structs
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from autograder.checks.cases import Case
 from autograder.checks.check import Part
 from autograder.checks.course import course
+from autograder.checks.drawn_cases import request_of
 from autograder.checks.reply import observations_in
 from autograder.files import digest_of
+from autograder.grade.code_changes import changes_in
 from autograder.grade.grading import Kernel, NotebookStopped, graded_part
 from autograder.grade.self_check import NotGradable, answered_by, check_notebook, own_grading
-from autograder.probe.messages import CallRequest, Questions
+from autograder.probe.messages import AnyRequest, CallRequest, ModuleRequest, Questions
 from autograder.probe.wire import WireError, encode
 
 NUMBER = 2  # questions for each student
-MOST = 20  # changes that are looked at in a part
-TRIES = 4  # inputs that are drawn, since on some of them no change shows
+TRIES = 3  # inputs that are drawn, since on some of them a change does not show
 NEAR = 0.006  # an answer with two decimals
 LARGE = 100  # numbers that nobody should have to work out
 APART = 0.02  # how far a change must move the number that is asked for
-OTHER_AXIS = {-1: 0, 1: 0, 0: 1, -2: -1, 2: 1}
-OTHER_SIGN: dict[type[ast.operator], tuple[str, str]] = {
-    ast.Div: ("/", "*"),
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-}
+# what notes, where the notebook ran, the tensors that there are after a line
+NOTES = """
+import numpy as _numpy, torch as _torch
+_seen = []
+def _note(line, values):
+    values = [one for each in values for one in (each if isinstance(each, (tuple, list)) else [each])]
+    values += [one for each in values if isinstance(each, _torch.nn.Module) for one in vars(each).values()]
+    arrays = [_torch.as_tensor(each) for each in values if isinstance(each, (_torch.Tensor, _numpy.ndarray))]
+    _seen.append((line, [_numpy.array(each.detach()) for each in arrays]))
+def _noted():
+    noted = [*_seen]
+    _seen.clear()
+    return noted
+"""
+NOTED = CallRequest(subject="_noted", arguments=[], names=[])
 
 
 @dataclass(frozen=True)
@@ -91,6 +104,8 @@ def questions_on(
             found = drawn_from(grading.kernel, checked.notebook, checks.parts, drawn)
         except NotebookStopped:
             raise NotGradable(f"{path} stopped when it was run a second time") from None
+    if not any(part.example for part in checks.parts):
+        raise NotGradable(f"there are no questions on one's own code for {checks.name}")
     if not found:
         raise NotGradable(f"no line of {path} gives a question that a number answers")
     return found
@@ -99,213 +114,237 @@ def questions_on(
 def drawn_from(
     kernel: Kernel, notebook: NotebookNode, parts: tuple[Part, ...], drawn: random.Random
 ) -> list[OwnQuestion]:
-    """Run a notebook, and draw two of the questions that it gives: which line, and what a change does."""
+    """Run a notebook, and draw two of the questions that it gives: after which line, and what a change does."""
     own = []
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and not graded_part(cell.source):
             kernel.run(deepcopy(cell), index)
             own.append(cell.source)
     by_line: list[OwnQuestion] = []
-    by_change: list[OwnQuestion] = []
+    by_change: list[list[OwnQuestion]] = []
     for part in parts:
-        source = _defined_in(own, part.name) if part.example else ""
-        for _ in range(TRIES if source else 0):
-            function = _Function(kernel, part, source, drawn)
-            if found := list(islice(function.changed(), MOST)):
-                by_line += function.first_line_with_rows_that_sum_to_one()
-                by_change += found
-                break
-        if source:
+        if part.example and (source := _defined_in(own, part.name)):
+            code = _OwnCode(kernel, part, part.example, source, drawn)
+            by_line += code.after_which_line()
+            by_change.append([*islice(code.changed(), NUMBER)])
             kernel.run(new_code_cell(source), 0)  # as it was, since later parts may call it
     drawn.shuffle(by_line)
     drawn.shuffle(by_change)
-    return [*by_line[:1], *by_change][:NUMBER]
+    on_each_part = [one for n in range(NUMBER) for found in by_change for one in found[n : n + 1]]
+    return [*by_line[:1], *on_each_part][:NUMBER]
 
 
 def _defined_in(cells: list[str], name: str) -> str:
-    """The source of a function, where a notebook defines it last; empty where it does not."""
-    for source in reversed(cells):
+    """The source of a function or class, with what it calls of the same notebook; empty where it is not defined."""
+    defined: dict[str, str] = {}
+    for source in cells:
         try:
             statements = ast.parse(source).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # such as a line magic
             continue
-        for statement in reversed(statements):
-            if isinstance(statement, ast.FunctionDef) and statement.name == name:
-                return ast.get_source_segment(source, statement) or ""
-    return ""
+        lines = source.splitlines()
+        for one in statements:
+            if isinstance(one, ast.FunctionDef | ast.ClassDef):
+                start = min(each.lineno for each in (one, *one.decorator_list))
+                defined.pop(one.name, None)  # the last definition counts, at its place
+                defined[one.name] = "\n".join(lines[start - 1 : one.end_lineno])
+    wanted, found = [name], {name}
+    while wanted:
+        tree = ast.parse(defined.get(wanted.pop(), ""))
+        nodes = [*ast.walk(tree)]
+        own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names = {node.id for node in nodes if isinstance(node, ast.Name)} & {*defined} - own - found
+        wanted += names
+        found |= names
+    return "\n\n".join(defined[each] for each in defined if each in found and name in defined)
 
 
-class _Function:
-    """A function of a notebook, in the kernel that has run it.
+class _OwnCode:
+    """A function or class of a notebook, in the kernel that has run it.
 
     Args:
         kernel: where it can be defined anew and called.
         part: what it answers.
-        source: as its author typed it.
-        drawn: draws what it is called with.
+        example: draws what it is called with.
+        source: as its author typed it, with what it calls.
+        drawn: draws all else.
     """
 
-    def __init__(self, kernel: Kernel, part: Part, source: str, drawn: random.Random) -> None:
-        self.kernel, self.part, self.source, self.drawn = kernel, part, source, drawn
-        (self.tree,) = (
-            each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)
-        )
-        self.lines = source.splitlines()
-        self.given = {
-            name: torch.tensor(drawn.choices((0, 1, 2), k=math.prod(shape))).reshape(shape)
-            for name, shape in part.example.items()
-        }
+    def __init__(
+        self, kernel: Kernel, part: Part, example: Case, source: str, drawn: random.Random
+    ) -> None:
+        self.kernel, self.part, self.example, self.drawn = kernel, part, example, drawn
+        self.source, self.lines = source, source.splitlines()
+        self.requests = [self._request() for _ in range(TRIES)]
+        self.defined: list[tuple[int, int, str]] = []  # each first and last line, and the name
+        for node in ast.walk(ast.parse(source)):
+            for one in ast.iter_child_nodes(node):
+                if isinstance(one, ast.FunctionDef | ast.ClassDef):
+                    name = f"{node.name}.{one.name}" if isinstance(node, ast.ClassDef) else one.name
+                    start = min(each.lineno for each in (one, *one.decorator_list))
+                    self.defined.append((start, one.end_lineno or 0, name))
 
-    def define(self, source: str) -> None:
-        self.kernel.run(new_code_cell(source), 0)
-
-    def call(self) -> Any:
-        """What it returns for what was drawn; None where it raises or returns nothing plain."""
-        arguments = [value.float() for value in self.given.values()]
-        request = CallRequest(subject=self.part.name, arguments=arguments, names=[*self.given])
-        try:
-            (seen,) = observations_in(self.kernel.ask(encode(Questions(requests=[request]))), 1)
-        except WireError:
-            return None
-        return seen.value if seen.status == "returned" else None
-
-    def first_line_with_rows_that_sum_to_one(self) -> Iterator[OwnQuestion]:
-        """The question which line makes the rows sum to one, if there are several lines to choose from."""
-        traced = self._traced()
-        if not traced:
+    def after_which_line(self) -> Iterator[OwnQuestion]:
+        """The question after which line something is there, if there are several lines to choose from."""
+        asked = [one for each in self.requests for one in (each, NOTED)]
+        filled = self.source.replace("empty", "zeros")  # nobody knows what is there before
+        noted = self._results(_noting(filled), asked)[1::2]
+        if not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
             return
-        self.define(traced)
-        seen = self.call()
-        if not isinstance(seen, list) or len(seen) < 2:
-            return
-        lines = [line for line, value in seen if _rows_sum_to_one(value)]
-        if lines:
-            listed = "\n".join(f"    {n:2}  {line}" for n, line in enumerate(self.lines, start=1))
-            yield OwnQuestion(
-                f"This is your `{self.part.name}`, with the numbers of its lines:\n\n{listed}\n\n"
-                "After which line does a value exist for the first time whose rows sum to one? "
-                "Answer with its number.",
-                lines[0],
-            )
-
-    def _traced(self) -> str:
-        """The function, returning copies of what each line assigns, with the number of the line.
-
-        It is empty for a function that does anything else than assign and return, such as filling a tensor in a
-        loop: there it is not one line that does it.
-        """
-        tree = deepcopy(self.tree)
-        body: list[ast.stmt] = [*ast.parse("_seen = []").body]
-        for statement in tree.body:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=name)]):
-                    copied = f"getattr({name}, 'clone', lambda: None)()"
-                    note = f"_seen.append(({statement.lineno}, {copied}))"
-                    body += [statement, *ast.parse(note).body]
-                case ast.Return(value=ast.expr() as value):
-                    note = f"_seen.append(({statement.lineno}, {ast.unparse(value)}))\nreturn _seen"
-                    body += ast.parse(note).body
-                case ast.Expr(value=ast.Constant()):  # its docstring
-                    pass
-                case _:
-                    return ""
-        tree.body = body
-        return ast.unparse(ast.fix_missing_locations(tree))
+        for what, has in self.drawn.sample([*PROPERTIES.items()], len(PROPERTIES)):
+            first = {}  # by line, one of the cells in which it is that one
+            for request, seen in zip(self.requests, noted, strict=True):
+                line = next((line for line, values in seen if any(map(has, values))), None)
+                if line != 0:  # else what is handed over has it
+                    first[line] = self._cell(request)
+            ((line, cell), *others) = first.items() or [(None, "")]
+            if line and not others:
+                listed = "\n".join(f"    {n:2}  {each}" for n, each in enumerate(self.lines, 1))
+                yield OwnQuestion(
+                    f"This is your code of `{self.part.name}`, with the numbers of its lines:\n\n{listed}\n\n"
+                    f"This cell calls it:\n\n{cell}\n\nAfter which line is there, for the first time, a variable "
+                    f"or a value of a `return` {what}? Answer with the number of the line, or of the first one where "
+                    "it goes on over several.",
+                    line,
+                )
+                return
 
     def changed(self) -> Iterator[OwnQuestion]:
         """A question for each change that moves a number and raises nothing."""
-        self.define(self.source)
-        right = self.call()
-        given = ", ".join(f"{name} = {value.tolist()}" for name, value in self.given.items())
-        for change in self._changes():
-            source = change.made_in(self.source)
-            self.define(source)
-            other = self.call()
-            if places := _moved(right, other):
-                place = self.drawn.choice(places)
-                yield OwnQuestion(
-                    f"Line {change.line} of your `{self.part.name}` is\n\n"
-                    f"    {self.lines[change.line - 1].strip()}\n\nSomebody makes of it\n\n"
-                    f"    {source.splitlines()[change.line - 1].strip()}\n\n"
-                    f"Which number is at {place} of the result then, for {given}? Give two decimals.",
-                    round(other[tuple(place)].item(), 2),
-                )
+        right = self._results(self.source, self.requests)
+        changes = changes_in(self.source)
+        for line, new in self.drawn.sample(changes, len(changes)):
+            found = self._certain("\n".join([*self.lines[: line - 1], new, *self.lines[line:]]))
+            for request, was, other in zip(self.requests, right, found, strict=False):
+                if moved := _moved(was, other):
+                    what, answer = self.drawn.choice(moved)
+                    start, _, name = max(one for one in self.defined if one[0] <= line <= one[1])
+                    yield OwnQuestion(
+                        f"Line {line - start + 1} of your `{name}` is\n\n"
+                        f"    {self.lines[line - 1].strip()}\n\nSomebody makes of it\n\n    {new.strip()}\n\n"
+                        f"{what} then, after this cell?\n\n{self._cell(request)}",
+                        answer,
+                    )
+                    break
 
-    def _changes(self) -> Iterator[Change]:
-        """What can be written in another way."""
-        loops = {
-            each.target.id
-            for each in ast.walk(self.tree)
-            if isinstance(each, ast.For | ast.comprehension) and isinstance(each.target, ast.Name)
-        }
-        for node in ast.walk(self.tree):
-            match node:
-                case ast.Call(args=arguments, keywords=keywords):
-                    for value in arguments:
-                        if (axis := _whole(value)) in OTHER_AXIS:
-                            yield Change.at(value, f"{axis}", f"{OTHER_AXIS[axis]}")
-                    for each in keywords:
-                        if (axis := _whole(each.value)) in OTHER_AXIS:
-                            old, new = (f"{each.arg}={one}" for one in (axis, OTHER_AXIS[axis]))
-                            yield Change.at(each, old, new)
-                case ast.Subscript(slice=ast.Name(id=name) as index) if name in loops:
-                    for other in sorted(loops - {name}):
-                        yield Change.at(index, name, other)
-                case ast.BinOp(op=operator) if type(operator) in OTHER_SIGN:
-                    old, new = OTHER_SIGN[type(operator)]
-                    yield Change.at(node.left, old, new, behind=True)
+    def _request(self) -> AnyRequest:
+        """The example, with whole numbers, and with the weights that a seed gives a new module."""
+        request = request_of(self.part, self.example, self.drawn.getrandbits(31))
+        arguments, seed = [*map(self._small, request.arguments)], self.drawn.randrange(100)
+        if isinstance(request, ModuleRequest):
+            return structs.replace(request, arguments=arguments, seed=seed, state={})
+        return structs.replace(request, arguments=arguments, seed=seed)
 
+    def _small(self, value: Any) -> Any:
+        """Whole numbers in place of others, such that no row sums to one, which is asked about."""
+        if not isinstance(value, torch.Tensor | np.ndarray) or "float" not in str(value.dtype):
+            return value
+        while True:
+            small = self.drawn.choices((0.0, 1.0, 2.0), k=math.prod(value.shape))
+            found = np.array(small).reshape(value.shape)
+            if found.shape[-1] == 1 or not (found.sum(-1) == 1).any():
+                return found if isinstance(value, np.ndarray) else torch.tensor(found).float()
 
-@dataclass(frozen=True)
-class Change:
-    """Something in a function that is written in another way.
+    def _results(self, source: str, requests: list[AnyRequest]) -> list[Any]:
+        """What comes of each request with this source; None where it raises or returns nothing plain."""
+        self.kernel.run(new_code_cell(source), 0)
+        try:
+            answers = self.kernel.ask(encode(Questions(requests=requests)))
+            seen = observations_in(answers, len(requests))
+        except WireError:
+            return []
+        return [one.value if one.status == "returned" else None for one in seen]
 
-    Attributes:
-        line: on which it is, from 1.
-        column: where it begins, or where what stands before it ends, in bytes.
-        old, new: what is there, and what is put in its place.
-    """
+    def _certain(self, source: str) -> list[Any]:
+        """What comes of the requests; None where it depends on memory that nobody has filled."""
+        if "empty" not in source:
+            return self._results(source, self.requests)
+        filled = (source.replace("empty", by) for by in ("zeros", "ones"))
+        pairs = zip(*(self._results(each, self.requests) for each in filled), strict=False)
+        return [None if _moved(one, other) else one for one, other in pairs]
 
-    line: int
-    column: int
-    old: str
-    new: str
-
-    @classmethod
-    def at(cls, node: ast.expr | ast.keyword, old: str, new: str, behind: bool = False) -> Change:
-        """A change of an expression, or of the sign behind it."""
-        if behind:
-            return cls(node.end_lineno or 1, node.end_col_offset or 0, old, new)
-        return cls(node.lineno, node.col_offset, old, new)
-
-    def made_in(self, source: str) -> str:
-        """The source with the change."""
-        lines = source.encode().splitlines(keepends=True)  # places in a line are counted in bytes
-        line = lines[self.line - 1]
-        start, rest = line[: self.column], line[self.column :]
-        lines[self.line - 1] = start + rest.replace(self.old.encode(), self.new.encode(), 1)
-        return b"".join(lines).decode()
+    def _cell(self, request: AnyRequest) -> str:
+        """A cell that does what is asked, for the student to run."""
+        of_module, call = isinstance(request, ModuleRequest), self.part.name
+        lines = [f"torch.manual_seed({request.seed})"] if of_module or self.example.random else []
+        if isinstance(request, ModuleRequest):
+            made = [*map(repr, request.construct)]
+            made += [f"{name}={value!r}" for name, value in request.keywords.items()]
+            lines.append(f"module = {call}({', '.join(made)}).eval()")
+            call = "module" if request.method == "forward" else f"module.{request.method}"
+        pairs = zip(request.names, request.arguments, strict=True)
+        given = [f"    {_written(value)},  # {name}" for name, value in pairs]
+        lines += [f"result = {call}(", *given, ")"]
+        return "\n".join(f"    {line}" for line in lines)
 
 
-def _whole(value: ast.expr) -> int | None:
-    """The whole number that an expression is, such as -1."""
-    try:
-        number = ast.literal_eval(value)
-    except (ValueError, TypeError, RecursionError, MemoryError):
-        return None
-    return number if type(number) is int else None
+def _noting(source: str) -> str:
+    """The source, noting after each line which tensors there are, and as line 0 what is handed over."""
+    tree = ast.parse(source)
+    for node in [*ast.walk(tree)]:
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if body and isinstance(body, list) and not isinstance(node, ast.Module | ast.ClassDef):
+                is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                noted = _note(0 if is_function else getattr(node, "lineno", body[0].lineno))
+                for one in body:
+                    if isinstance(one, ast.Return) and one.value:
+                        noted += ast.parse(f"_result = {ast.unparse(one.value)}").body
+                        one.value = ast.Name("_result", ast.Load())
+                        noted += [*_note(one.lineno), one]
+                    else:
+                        noted += [one, *_note(one.lineno)]
+                setattr(node, name, noted)
+    return NOTES + ast.unparse(ast.fix_missing_locations(tree))
 
 
-def _rows_sum_to_one(value: Any) -> bool:
-    if not isinstance(value, torch.Tensor) or value.ndim < 2 or value.shape[-1] < 2:
-        return False
-    return bool(((value.double().sum(dim=-1) - 1).abs() < 1e-4).all())
+def _note(line: int) -> list[ast.stmt]:
+    return ast.parse(f"_note({line}, locals().values())").body
 
 
-def _moved(right: Any, other: Any) -> list[list[int]]:
-    """The places at which a change shows in the second decimal; none where there is nothing to ask for."""
-    if not isinstance(right, torch.Tensor) or not isinstance(other, torch.Tensor):
+def _written(value: Any) -> str:
+    """A value as Python writes it."""
+    if isinstance(value, torch.Tensor):
+        return f"torch.tensor({value.tolist()})"
+    return f"np.array({value.tolist()})" if isinstance(value, np.ndarray) else repr(value)
+
+
+def _has_rows(value: Any) -> bool:
+    numbers = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 0
+    return numbers and value.ndim > 0 and value.shape[-1] > 1
+
+
+def _all_are(found: np.ndarray, number: float) -> bool:
+    return bool((abs(found - number) < 1e-4).all())
+
+
+PROPERTIES: dict[str, Callable[[Any], bool]] = {
+    "with rows that sum to one": lambda value: _has_rows(value) and _all_are(value.sum(-1), 1),
+    "with rows whose mean is 0": lambda value: (
+        _has_rows(value) and _all_are(value.mean(-1), 0) and not _all_are(value, 0)
+    ),
+    "with numbers below -1000, such as minus infinity": lambda value: (
+        _has_rows(value) and bool((value < -1000).any())
+    ),
+    "with four axes": lambda value: isinstance(value, np.ndarray) and value.ndim == 4,
+}
+
+
+def _moved(right: Any, other: Any, place: str = "result") -> list[tuple[str, float]]:
+    """What can be asked about a result that a change has moved, and the answers."""
+    if isinstance(right, tuple | list) and isinstance(other, tuple | list):
+        pairs = enumerate(zip(right, other, strict=False))
+        return [each for n, pair in pairs for each in _moved(*pair, f"{place}[{n}]")]
+    if not all(isinstance(each, torch.Tensor | np.ndarray) for each in (right, other)):
         return []
-    if right.shape != other.shape or not other.isfinite().all():
-        return []
-    return (((right - other).abs() > APART) & (other.abs() < LARGE)).nonzero().tolist()
+    was, now = torch.as_tensor(right), torch.as_tensor(other)
+    what = "Which number (to two decimals) is"
+    if now.dtype == was.dtype == torch.bool and now.ndim:
+        what, was, now = "How many entries are True in", was.sum(dim=-1), now.sum(dim=-1)
+    most = LARGE if now.is_floating_point() else math.inf
+    was, now = was.double(), now.double()
+    far = (was - now).abs() > APART if was.shape == now.shape else torch.ones_like(now).bool()
+    return [
+        (f"{what} `{place}{index or ''}`", round(now[tuple(index)].item(), 2))
+        for index in (far & now.isfinite().all() & (now.abs() < most)).nonzero().tolist()
+    ]
