@@ -22,6 +22,7 @@ import torch
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from autograder.bounds import LONGEST_CODE
 from autograder.checks.check import Part
 from autograder.checks.course import course
 from autograder.checks.reply import observations_in
@@ -33,6 +34,7 @@ from autograder.probe.wire import WireError, encode
 
 NUMBER = 2  # questions for each student
 MOST = 20  # changes that are looked at in a part
+MOST_NUMBERS = 1_000  # of a result, so that one of them can be asked for
 TRIES = 4  # inputs that are drawn, since on some of them no change shows
 NEAR = 0.006  # an answer with two decimals
 LARGE = 100  # numbers that nobody should have to work out
@@ -104,14 +106,15 @@ def drawn_from(
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and not graded_part(cell.source):
             kernel.run(deepcopy(cell), index)
-            own.append(cell.source)
+            if len(cell.source) <= LONGEST_CODE:
+                own.append(cell.source)
     by_line: list[OwnQuestion] = []
     by_change: list[OwnQuestion] = []
     for part in parts:
         source = _defined_in(own, part.name) if part.example else ""
         for _ in range(TRIES if source else 0):
             function = _Function(kernel, part, source, drawn)
-            if found := list(islice(function.changed(), MOST)):
+            if found := list(function.changed()):
                 by_line += function.first_line_with_rows_that_sum_to_one()
                 by_change += found
                 break
@@ -147,10 +150,8 @@ class _Function:
 
     def __init__(self, kernel: Kernel, part: Part, source: str, drawn: random.Random) -> None:
         self.kernel, self.part, self.source, self.drawn = kernel, part, source, drawn
-        (self.tree,) = (
-            each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)
-        )
-        self.lines = source.splitlines()
+        self.tree = _function_in(source)
+        self.lines = _lines_of(source)
         self.given = {
             name: torch.tensor(drawn.choices((0, 1, 2), k=math.prod(shape))).reshape(shape)
             for name, shape in part.example.items()
@@ -171,14 +172,25 @@ class _Function:
 
     def first_line_with_rows_that_sum_to_one(self) -> Iterator[OwnQuestion]:
         """The question which line makes the rows sum to one, if there are several lines to choose from."""
-        traced = self._traced()
+        try:
+            traced = self._traced()
+        except RecursionError:  # deeper than Python writes it out
+            return
         if not traced:
             return
         self.define(traced)
         seen = self.call()
+        numbers = range(1, len(self.lines) + 1)
         if not isinstance(seen, list) or len(seen) < 2:
             return
-        lines = [line for line, value in seen if _rows_sum_to_one(value)]
+        # what comes back can be anything, whatever was noted
+        lines = [
+            each[0]
+            for each in seen
+            if isinstance(each, list | tuple) and len(each) == 2
+            if type(each[0]) is int and each[0] in numbers
+            if _rows_sum_to_one(each[1])
+        ]
         if lines:
             listed = "\n".join(f"    {n:2}  {line}" for n, line in enumerate(self.lines, start=1))
             yield OwnQuestion(
@@ -194,7 +206,7 @@ class _Function:
         It is empty for a function that does anything else than assign and return, such as filling a tensor in a
         loop: there it is not one line that does it.
         """
-        tree = deepcopy(self.tree)
+        tree = _function_in(self.source)
         body: list[ast.stmt] = [*ast.parse("_seen = []").body]
         for statement in tree.body:
             match statement:
@@ -217,7 +229,7 @@ class _Function:
         self.define(self.source)
         right = self.call()
         given = ", ".join(f"{name} = {value.tolist()}" for name, value in self.given.items())
-        for change in self._changes():
+        for change in islice(self._changes(), MOST):
             source = change.made_in(self.source)
             self.define(source)
             other = self.call()
@@ -226,7 +238,7 @@ class _Function:
                 yield OwnQuestion(
                     f"Line {change.line} of your `{self.part.name}` is\n\n"
                     f"    {self.lines[change.line - 1].strip()}\n\nSomebody makes of it\n\n"
-                    f"    {source.splitlines()[change.line - 1].strip()}\n\n"
+                    f"    {_lines_of(source)[change.line - 1].strip()}\n\n"
                     f"Which number is at {place} of the result then, for {given}? Give two decimals.",
                     round(other[tuple(place)].item(), 2),
                 )
@@ -280,11 +292,24 @@ class Change:
 
     def made_in(self, source: str) -> str:
         """The source with the change."""
-        lines = source.encode().splitlines(keepends=True)  # places in a line are counted in bytes
+        lines = source.encode().splitlines(
+            keepends=True
+        )  # as Python's reader counts lines and places
         line = lines[self.line - 1]
         start, rest = line[: self.column], line[self.column :]
         lines[self.line - 1] = start + rest.replace(self.old.encode(), self.new.encode(), 1)
         return b"".join(lines).decode()
+
+
+def _function_in(source: str) -> ast.FunctionDef:
+    """The syntax tree of the function that a source defines."""
+    [tree] = (each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef))
+    return tree
+
+
+def _lines_of(source: str) -> list[str]:
+    """The lines that Python's reader finds; to it, other line ends than usual are letters."""
+    return [line.decode() for line in source.encode().splitlines()]
 
 
 def _whole(value: ast.expr) -> int | None:
@@ -306,6 +331,8 @@ def _moved(right: Any, other: Any) -> list[list[int]]:
     """The places at which a change shows in the second decimal; none where there is nothing to ask for."""
     if not isinstance(right, torch.Tensor) or not isinstance(other, torch.Tensor):
         return []
-    if right.shape != other.shape or not other.isfinite().all():
+    if right.shape != other.shape or other.numel() > MOST_NUMBERS:
+        return []
+    if not (right.is_floating_point() and other.is_floating_point() and other.isfinite().all()):
         return []
     return (((right - other).abs() > APART) & (other.abs() < LARGE)).nonzero().tolist()

@@ -49,8 +49,12 @@ def test_without_a_list_nobody_is_missing(course):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "expected a first line that names a column id, found ''"),
-        (b"name,email\nAda,\n", "found 'name,email'"),
+        (b"", "found nothing"),
+        (
+            b"name,email\nAda,\n",
+            "expected a first line that names a column id. The columns are id, ",
+        ),
+        (b"name,email\nAda,\n", "Found: name, email"),
         (b"id\n\xff\n", "Save it as CSV in UTF-8"),
     ],
 )

@@ -123,7 +123,7 @@ def test_any_table_says_when_work_came_in(course, tmp_path, capsys):
     table.write_text(f"student,time\n{rows}", encoding="utf-8")
     assert lms(course, "came-in", table, *BERLIN) == 1
     said = capsys.readouterr().out
-    assert "not understood (lms came-in takes a table of yours): s002 (“05/03/2026 19:00”)" in said
+    assert "or cannot be (lms came-in takes a table of yours): s002 (“05/03/2026 19:00”)" in said
     assert "1 in the table, and not known here: zoe" in said
     assert times(course) == {"s001": "2026-03-05T19:00:00"}
     table.write_text("Matriculation;Abgabe\ns002;2026-03-05 19:00\n", encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.lms.csv_file import TableError, as_number, number_in, read_table
+from autograder.batch.csv_file import TableError, as_number, number_in, read_table
 
 CELL = st.text(alphabet='ab ",;\t\r\n=ü-1', max_size=8)
 
