@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 from dateutil import parser, tz
+from msgspec import Meta
 
 from autograder.bounds import LONGEST_TIME
 from autograder.errors import CourseError
@@ -30,6 +31,7 @@ DAY = re.compile(
 )
 # UTC+3 is to some three hours before UTC, and to others three hours behind it
 NAMED_OFFSET = re.compile(rf"\b(?!{MONTH})[a-z]{{3,5}}\s*[+-]\s*\d", re.IGNORECASE)
+InUtc = Annotated[datetime, Meta(tz=False)]
 TWO_DAYS = datetime(2000, 1, 1), datetime(2004, 2, 15, 1, 1)
 CLOCK = re.compile(r"(?<!\d)\d{1,2}:\d\d")
 
@@ -53,7 +55,7 @@ class Times:
         if not self.path.exists():
             return {}
         try:
-            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, datetime | None])
+            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, InUtc | None])
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise CourseError(
                 f"{self.path} cannot be read: {error}. Move it away, and take the times once more with lms "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import math
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -231,7 +232,7 @@ def read_own_table(path: Path, fewest: int = 2) -> Table | None:
     """
     if not path.exists() and not path.is_symlink():
         return None
-    table = read_table(path.resolve(), fewest)
+    table = read_table(Path(os.path.realpath(path)), fewest)
     if table.encoding == WINDOWS:
         raise TableError(
             f"{path} cannot be read, since it is not in UTF-8. Save it as CSV in UTF-8"

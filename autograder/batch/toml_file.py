@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ def read_toml(path: Path) -> dict[str, Any] | None:
     """
     if not path.exists() and not path.is_symlink():
         return None
-    data = read_plain(path.resolve(), LARGEST_SETTINGS)
+    data = read_plain(Path(os.path.realpath(path)), LARGEST_SETTINGS)
     if data is None:
         raise CourseError(
             f"{path} cannot be read: expected a plain file of at most {LARGEST_SETTINGS >> 20} MiB that is yours "

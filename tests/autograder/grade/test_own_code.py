@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from assignments.a2_self_attention.answers.bank import BANK
 from assignments.a2_self_attention.rubric import batch, weights
 from autograder.__main__ import main
-from autograder.grade.own_code import OwnQuestion, drawn_from
+from autograder.grade.own_code import MOST, TRIES, OwnQuestion, drawn_from
 from autograder.probe import probe
 from tests.sample_class import ASSIGNMENT, ROOT, submission
 
@@ -150,3 +150,54 @@ def test_who_has_lost_points_is_not_asked(tmp_path, capsys):
     nbformat.write(submission("softmax_over_columns"), path)
     assert main(["ask", str(path)]) == 2
     assert "come after full points" in capsys.readouterr().err
+
+
+class Counting(InThisProcess):
+    asked = 0
+
+    def ask(self, message):
+        self.asked += 1
+        return super().ask(message)
+
+
+RIGHT_END = "return torch.softmax(x @ x.T, dim=-1)"
+ODD_CODE = {
+    "nested deeply": f"y = 0{' + 0' * 400}\n    {RIGHT_END}",
+    "notes of its own": f"_seen = [[1, 2, 3]]\n    y = [1]\n    {RIGHT_END}",
+    "lines that are none": "w = torch.softmax(x @ x.T, dim=-1)\n    _seen = [('\x1b[2J', w), (99, w)]\n    z = w\n    return w",
+    "truth values": f"if x.max() <= 2: return (x @ x.T).sum(dim=-1) > 2\n    {RIGHT_END}",
+    "complex numbers": "return torch.softmax(x @ x.T, dim=-1) * 1j",
+    "whole numbers": "return (x @ x.T).sum(dim=-1).long()",
+    "a million numbers": "return torch.zeros(1 << 20) + x.sum(dim=-1).sum()",
+    "a list": "return [torch.softmax(x @ x.T, dim=-1)]",
+    "a line of a formula": f"y = (\n  x\n  /\n  2\n)\n    {RIGHT_END}",
+    "one line": f"y = x; {RIGHT_END}",
+    "letters without end": "y = 1\n" + "    y = 2\n" * 30_000 + f"    {RIGHT_END}",
+}
+
+
+@pytest.mark.parametrize("kind", ODD_CODE)
+def test_whatever_the_code_is_an_answer_is_a_number(kind):
+    for question in asked_of(f"def attention_weights(x):\n    {ODD_CODE[kind]}", weights):
+        assert isinstance(question.answer, int | float) and len(question.text) < 5000
+
+
+def test_only_some_of_many_changes_are_tried():
+    source = (
+        "def attention_weights(x):\n    y = 1\n"
+        + "    y = y + 0\n" * 500
+        + "    return x @ x.T * 0"
+    )
+    kernel = Counting()
+    notebook = new_notebook(cells=[new_code_cell(IMPORTS), new_code_cell(source)])
+    assert drawn_from(kernel, notebook, (weights,), random.Random("ada")) == []
+    assert kernel.asked <= TRIES * (MOST + 1)
+
+
+def test_a_line_is_what_python_takes_for_one():
+    source = SPELT_OUT.replace("scores = ", '"one\x0ctwo\u2028three"\n    scores = ')
+    line, change = asked_of(source, weights)
+    assert line.answer == 6
+    assert re.findall(r"^ +(\d+)  ", line.text, re.MULTILINE) == [str(n) for n in range(1, 8)]
+    _, _, old, new, _, _ = CHANGED.match(change.text).groups()
+    assert old != new
