@@ -28,6 +28,11 @@ MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING = 1_000, 5, 20
 MOST_CELLS = 2_000
 MOST_LINES = 200_000  # of all cells; the format stores each by itself
 
+# tables of people: bytes of the file, rows, and cells of all rows; bytes of a file with a
+# course's settings
+LARGEST_TABLE, MOST_ROWS, MOST_TABLE_CELLS = 64 << 20, 200_000, 2_000_000
+LARGEST_SETTINGS = 1 << 20
+
 # code that is read: letters of a cell or of a file beside the notebook, and of all that one part can reach
 LONGEST_CODE, MOST_CODE = 200_000, 1_000_000
 # letters of a word in a line that IPython reads, which goes through them again for each

@@ -15,7 +15,8 @@ from pathlib import Path
 LONGEST_TEXT = 400
 # what a machine says that has no room, for whatever it was asked
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
-FORMULA = re.compile(r"(^|;)\s*(?=[=+\-@])")  # how a cell begins that a spreadsheet works out
+# how a cell begins that a spreadsheet works out, perhaps behind quotes that it takes away
+FORMULA = re.compile(r"(^|;)[\s\"]*(?=[=+\-@])")
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
@@ -85,6 +86,11 @@ def _folded(text: str) -> str:
     """The text with each sign in its usual form where that is a single sign, and so as long as before."""
     usual = [unicodedata.normalize("NFKC", sign) for sign in text]
     return "".join(new if len(new) == 1 else old for new, old in zip(usual, text, strict=True))
+
+
+def usual_id(text: str) -> str:
+    """An id without spaces around it and without the difference of large and small letters."""
+    return unicodedata.normalize("NFC", text).strip().casefold()
 
 
 def plain_name(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,7 +23,8 @@ from autograder.batch.similarity import (
     statements_in,
 )
 from autograder.batch.student_result import StudentResult
-from autograder.files import printable, write_whole
+from autograder.bounds import LONGEST_CODE, LONGEST_RENDERED
+from autograder.files import cut, printable, write_whole
 from autograder.grade.report import grade_id_of
 from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder
 from autograder.pages import render
@@ -78,29 +78,34 @@ def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentRes
 
 
 def _handed_in(course: Path, assignment: str, locked: set[str]) -> Iterator[tuple[str, Cells]]:
-    """The code cells of each student that are the student's own; what cannot be read is left out."""
+    """The code cells of each student that are the student's own; what cannot be read is left out.
+
+    So is what is longer together than one cell may be.
+    """
     for folder in sorted((course / "submitted").glob(f"*/{assignment}")):
         try:
             notebook = notebook_in(read_folder(folder, assignment).notebook)
         except (InvalidSubmission, OSError):
             continue
-        yield (
-            folder.parent.name,
-            [
-                cell.source
-                for cell in notebook.cells
-                if cell.cell_type == "code" and grade_id_of(cell) not in locked
-            ],
-        )
+        cells, left = [], LONGEST_CODE
+        for cell in notebook.cells:
+            if (
+                cell.cell_type == "code"
+                and grade_id_of(cell) not in locked
+                and len(cell.source) <= left
+            ):
+                cells.append(cell.source)
+                left -= len(cell.source)
+        yield folder.parent.name, cells
 
 
 def _code_of(part: str, cells: Cells) -> str:
     """The text of what is defined at the top under this name, as a page can show it."""
-    sources = (COMMAND.sub("", source) for source in cells)
-    code = "\n".join(
-        ast.get_source_segment(source, statement) or ""
-        for source in sources
-        for statement in statements_in(source)
-        if getattr(statement, "name", OUTSIDE) == part
-    )
-    return "\n".join(printable(line.expandtabs(4)) for line in code.split("\n"))
+    found = []
+    for source in cells:
+        lines = COMMAND.sub("", source).encode().splitlines()  # as Python's reader counts them
+        for statement in statements_in(source):
+            if getattr(statement, "name", OUTSIDE) == part:
+                found += lines[statement.lineno - 1 : statement.end_lineno]
+    text = [printable(line.decode().expandtabs(4)) for line in found]
+    return cut("\n".join(text), LONGEST_RENDERED)

@@ -26,7 +26,7 @@ from typing import Any
 from autograder.batch.archive import GRADEBOOK, back_up, refuse_used
 from autograder.batch.table import rows_in, write_csv
 from autograder.errors import CourseError
-from autograder.files import copy_files, plain_files, printable
+from autograder.files import copy_files, harmless, plain_files, printable
 
 # in the copy, beside nbgrader's tables: what a person had given when it was made
 GIVEN = """
@@ -115,8 +115,9 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
         graded = folder / "autograded" / name / assignment
         copy_files(course / "autograded" / student / assignment, graded)
     who_is_who = course / "grading" / "pseudonyms.csv"
+    shown = {str(harmless(student)): name for student, name in names.items()}
     known = {student: name for student, name, *_ in rows_in(who_is_who)}
-    write_csv(who_is_who, [("student", "pseudonym"), *sorted({**known, **names}.items())])
+    write_csv(who_is_who, [("student", "pseudonym"), *sorted({**known, **shown}.items())])
     return [
         student
         for student, words in students.items()

@@ -404,7 +404,8 @@ def with_linked(paths: Iterable[Path], root: Path, of_class: Collection[str]) ->
             continue
         for target in LINK.findall(path.read_text("utf-8", "replace")):
             linked = (path.parent / unquote(target)).resolve()
-            if linked in known or not (linked.is_relative_to(root) and linked.is_file()):
+            # of a name that no file can have, this one says that there is none
+            if linked in known or not (linked.is_relative_to(root) and os.path.isfile(linked)):
                 continue
             top = linked.relative_to(root).parts[0]
             package = (root / top / "__init__.py").exists()  # a piece of one would hide the whole

@@ -12,15 +12,27 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
+import msgspec
 from dateutil import parser, tz
+from msgspec import Meta
 
+from autograder.bounds import LONGEST_TIME
+from autograder.errors import CourseError
 from autograder.files import write_whole
 
 # a day of which nothing is left to guess: with a month in words, or as ISO 8601 has it
-DAY = re.compile(r"[A-Za-z]{3}.*\b\d{4}\b|\b\d{4}\b.*[A-Za-z]{3}|^\d{4}-\d\d-\d\d(?!\d)")
+MONTH = r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
+DAY = re.compile(
+    rf"{MONTH}.*\b\d{{4}}\b|\b\d{{4}}\b.*{MONTH}|^\d{{4}}-(?:0[1-9]|1[0-2])-\d\d(?!\d)",
+    re.IGNORECASE,
+)
+# UTC+3 is to some three hours before UTC, and to others three hours behind it
+NAMED_OFFSET = re.compile(rf"\b(?!{MONTH})[a-z]{{3,5}}\s*[+-]\s*\d", re.IGNORECASE)
+InUtc = Annotated[datetime, Meta(tz=False)]
+TWO_DAYS = datetime(2000, 1, 1), datetime(2004, 2, 15, 1, 1)
 CLOCK = re.compile(r"(?<!\d)\d{1,2}:\d\d")
 
 
@@ -30,23 +42,37 @@ class Times:
     Args:
         course: the course folder.
         assignment: the assignment's id.
+
+    Raises:
+        CourseError: they cannot be read any more.
     """
 
     def __init__(self, course: Path, assignment: str) -> None:
         self.path = course / "grading" / assignment / "came_in.json"
-        self._kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+        self._kept = self._read()
+
+    def _read(self) -> dict[str, datetime | None]:
+        if not self.path.exists():
+            return {}
+        try:
+            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, InUtc | None])
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise CourseError(
+                f"{self.path} cannot be read: {error}. Move it away, and take the times once more with lms "
+                "came-in"
+            ) from None
 
     def put(self, times: Mapping[str, datetime | None]) -> None:
         """Keep these times in place of earlier ones of the same students."""
-        self._kept |= {name: when and when.isoformat() for name, when in times.items()}
+        self._kept = {**self._read(), **times}  # another process may have put some meanwhile
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path, json.dumps(self._kept, indent=1, sort_keys=True) + "\n")
+        kept = {name: when and when.isoformat() for name, when in self._kept.items()}
+        write_whole(self.path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the time that has waited for it."""
         if submission.student_id in self._kept:
-            when = self._kept[submission.student_id]
-            submission.timestamp = when and datetime.fromisoformat(when)
+            submission.timestamp = self._kept[submission.student_id]
 
 
 def moment_in(text: str, zone: tzinfo) -> datetime | None:
@@ -64,10 +90,19 @@ def moment_in(text: str, zone: tzinfo) -> datetime | None:
             raise ValueError(name)
         return zone
 
+    if len(text) > LONGEST_TIME or NAMED_OFFSET.search(text):
+        return None
     if not (DAY.search(text) and CLOCK.search(text)):
         return None
     try:
-        return parser.parse(text, tzinfos=named).astimezone(UTC).replace(tzinfo=None)
+        # what the text does not say comes from the default, so that it shows
+        when, other = (parser.parse(text, default=day, tzinfos=named) for day in TWO_DAYS)
+        if when != other or str(when.year) not in text:
+            return None
+        # a clock that is put back shows some hours twice, and others never where it is put forward
+        if tz.datetime_ambiguous(when) or not tz.datetime_exists(when):
+            return None
+        return when.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return None
 

@@ -19,6 +19,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from autograder.errors import CourseError
 from autograder.files import printable, write_whole
 
@@ -59,12 +61,21 @@ class Waiting:
     Args:
         course: the course folder.
         assignment: the assignment's id.
+
+    Raises:
+        CourseError: they cannot be read any more.
     """
 
     def __init__(self, course: Path, assignment: str) -> None:
         self.path = course / "grading" / assignment / "extensions.json"
-        kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
-        self.lengths = {student: timedelta(seconds=seconds) for student, seconds in kept.items()}
+        try:
+            text = self.path.read_bytes() if self.path.exists() else b"{}"
+            kept = msgspec.json.decode(text, type=dict[str, float])
+            self.lengths = {name: timedelta(seconds=seconds) for name, seconds in kept.items()}
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, OverflowError) as error:
+            raise CourseError(
+                f"{self.path} cannot be read: {error}. Move it away, and give the extensions once more"
+            ) from None
 
     def put(self, student: str, length: timedelta | None) -> None:
         """Keep a length for a student, or none."""

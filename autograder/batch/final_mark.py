@@ -6,7 +6,6 @@ that decides.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,11 +16,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from autograder.batch.toml_file import read_toml
 from autograder.errors import CourseError
 from autograder.files import printable
 
 RULES = "term.toml"
-Weight = Annotated[float, Meta(gt=0)]
+Weight = Annotated[float, Meta(gt=0, le=1_000_000)]  # and so no endless one
 Percent = Annotated[float, Meta(ge=0, le=100)]
 
 
@@ -58,15 +58,14 @@ def read_rules(path: Path) -> Rules:
     Raises:
         CourseError: there is no such file, or it says something that cannot be.
     """
-    try:
-        rules = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Rules)
-    except FileNotFoundError:
+    said = read_toml(path)
+    if said is None:
         raise CourseError(
             f"expected how the mark comes about in {path}, found no such file. docs/term.md has an example; "
             "the shortest is one line, pass_at = 50"
-        ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CourseError(f"{path} cannot be read: {error}") from None
+        )
+    try:
+        rules = msgspec.convert(said, Rules)
     except msgspec.ValidationError as error:
         raise CourseError(f"{path}: {error}. docs/term.md says what each key means") from None
     if rules.grades and min(rules.grades.values()) != rules.pass_at:
@@ -74,6 +73,10 @@ def read_rules(path: Path) -> Rules:
         raise CourseError(
             f"{path}: the lowest of [grades] begins at {lowest:g} percent, and pass_at is {rules.pass_at:g}. "
             "Whoever passes needs a grade, so make the two equal"
+        )
+    if len(set(rules.grades.values())) < len(rules.grades):
+        raise CourseError(
+            f"{path}: two of [grades] begin at the same percentage, and one of them nobody could get. Change one"
         )
     if both := sorted(rules.weights.keys() & rules.bonus.keys()):
         raise CourseError(
@@ -126,7 +129,7 @@ def mark_of(
         if name not in excused
     }
     weights = rules.weights or {name: most for name, most in of.items() if name not in rules.bonus}
-    weight = {name: _fraction(heavy) for name, heavy in weights.items() if name in share}
+    weight = {name: Fraction(str(heavy)) for name, heavy in weights.items() if name in share}
     if not weight:
         return Mark(None)
     worst = sorted(weight, key=lambda name: (share[name], -weight[name]))

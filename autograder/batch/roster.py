@@ -5,7 +5,6 @@ The gradebook gets their names, and the reports say who of them has handed in no
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,11 @@ from pathlib import Path
 from nbgrader.api import Gradebook, Student
 
 from autograder.batch.course import open_course
+from autograder.batch.csv_file import Row, Table, TableError, read_own_table
 from autograder.batch.entries import one_transaction
 from autograder.batch.run_lock import nothing_lost
-from autograder.errors import CourseError
+from autograder.bounds import LONGEST_NAME
+from autograder.files import cut, printable, usual_id
 
 FILE = "students.csv"
 COLUMNS = ("first_name", "last_name", "email", "lms_user_id")
@@ -41,28 +42,53 @@ Roster = Mapping[str, Enrolled]  # by the id that the gradebook and folders have
 def roster_of(course: Path) -> Roster:
     """Everybody on the list of a course folder; nobody where there is none.
 
+    What students chose, such as a name, is cut where it is too long. An id says whose work is whose, so that
+    a list with a wrong one is not read.
+
     Raises:
-        CourseError: the list cannot be read.
+        TableError: the list cannot be read, or does not say for sure who is in it.
     """
     path = course / FILE
-    if not path.exists():
+    table = read_own_table(path, fewest=1)
+    if table is None:
         return {}
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{path} cannot be read: {error}. Save it as CSV in UTF-8") from None
-    heading = lines[0] if lines else ""
-    table = csv.DictReader(lines, delimiter=";" if ";" in heading else ",")
-    if "id" not in (table.fieldnames or ()):
-        raise CourseError(
-            f"{path}: expected a first line that names a column id, found {heading!r}. The columns are "
-            f"id, {', '.join(COLUMNS)}, and all but the first may be missing"
+    if "id" not in table.heading:
+        raise TableError(
+            f"{path}: expected a first line that names a column id. The columns are id, {', '.join(COLUMNS)}, and "
+            f"all but the first may be missing. Found: {', '.join(table.heading)}"
         )
-    return {
-        row["id"].strip(): Enrolled(*((row.get(column) or "").strip() for column in COLUMNS))
-        for row in table
-        if (row["id"] or "").strip()
-    }
+    ids = table.column("id")
+    places = [
+        table.column(name) if name in table.heading else len(table.heading) for name in COLUMNS
+    ]
+    found: dict[str, Enrolled] = {}
+    twins: dict[str, str] = {}  # an id as files know it that make no difference of case
+    for row in table.rows:
+        if not row[ids]:
+            continue
+        _refuse_odd(table, row, row[ids], path)
+        person = Enrolled(*(cut(" ".join(row[place].split()), LONGEST_NAME) for place in places))
+        twin = twins.setdefault(usual_id(row[ids]), row[ids])
+        if twin != row[ids] or found.setdefault(twin, person) != person:
+            raise TableError(
+                f"{path}: expected each id once, found “{twin}” again in line {row.line}, for somebody else or "
+                "in other letters. Take one of the two out"
+            )
+    return found
+
+
+def _refuse_odd(table: Table, row: Row, student: str, path: Path) -> None:
+    """Refuse a row whose cells may stand in the wrong columns, or whose id no folder can have."""
+    if table.spilt(row):
+        raise TableError(
+            f"{path}: expected {len(table.heading)} cells in line {row.line}, as in the first, found "
+            f"{len(row.cells)}. Put a cell in quotes that holds a separator"
+        )
+    long = len(student.encode()) > LONGEST_NAME
+    if long or student in (".", "..") or "/" in student or printable(student) != student:
+        raise TableError(
+            f"{path}: expected an id that a folder can have in line {row.line}, found “{cut(student, 60)}”"
+        )
 
 
 def enrol(course: Path, roster: Roster) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wcwidth import wcswidth
 
+from autograder.batch.csv_file import read_table
 from autograder.files import write_whole
 
 LONGEST_LINE = 96  # columns of a terminal that sentences fill
@@ -28,11 +29,12 @@ def write_csv(path: Path, rows: Iterable[Iterable[object]]) -> None:
 
 
 def rows_in(path: Path) -> list[list[str]]:
-    """The rows of a file that `write_csv` wrote, without the first; none where there is no file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return [row for row in csv.reader(file) if row][1:]
+    """The rows of a file that `write_csv` wrote, without the first; none where there is no file.
+
+    Raises:
+        TableError: it cannot be read any more.
+    """
+    return [row.values for row in read_table(path).rows] if path.exists() else []
 
 
 def width(text: str) -> int:

@@ -10,12 +10,14 @@ late penalty, each once. Nothing is written into the gradebook.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from autograder.batch.csv_file import read_own_table
 from autograder.batch.final_mark import (
     RULES,
     Mark,
@@ -25,7 +27,7 @@ from autograder.batch.final_mark import (
     read_rules,
     refuse_unknown,
 )
-from autograder.batch.table import padded, rows_in, width, wrapped, write_csv
+from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.errors import CourseError
 from autograder.files import harmless, printable
 from autograder.order import by_number
@@ -33,6 +35,7 @@ from autograder.order import by_number
 TERM = "term"
 EXCUSED = "excused.csv"
 NO_MARK = Mark(None)
+LEAST = 0.001  # points of an assignment that counts
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,8 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     source = course / coursedir.source_directory
     taught = {path.name for path in source.glob("*") if path.is_dir()}
     refuse_unknown(rules, sorted(taught | worth.keys(), key=by_number), where)
-    graded = {name for one in standings.values() for name in one.points if worth[name] > 0}
+    gives_points = {name for name, most in worth.items() if LEAST <= most < math.inf}
+    graded = {name for one in standings.values() for name in one.points} & gives_points
     counted = rules.named if rules.weights else rules.named | graded
     missing = tuple(sorted(counted - graded, key=by_number))
     if not counted & graded or (missing and not so_far):
@@ -179,7 +183,10 @@ def _standings(gradebook: Any) -> dict[str, Standing]:
     names = dict(gradebook.db.execute(select(Assignment.id, Assignment.name)).all())
     for student, assignment, score, waits in gradebook.db.execute(scores):
         points = max(0.0, (score or 0.0) - penalties[student, assignment])
-        known[student].points[names[assignment]] = points
+        if math.isfinite(score or 0.0) and math.isfinite(points):
+            known[student].points[names[assignment]] = points
+        else:
+            waits = True
         if waits:
             known[student].waiting.append(names[assignment])
     return known
@@ -201,15 +208,19 @@ def _excused(
     """What does not count for whom, by a table of the course.
 
     Raises:
-        CourseError: it names a student or an assignment that there is not.
+        CourseError: it cannot be read, or names a student or an assignment that there is not.
     """
     found: dict[str, set[str]] = {}
-    for row in rows_in(path):
-        student, assignment = (*map(str.strip, row[:2]), "", "")[:2]
+    table = read_own_table(path)
+    if table is None:
+        return found
+    columns = table.column("student"), table.column("assignment")
+    for row in table.rows:
+        student, assignment = (row[column] for column in columns)
         if student not in students or assignment not in assignments:
             raise CourseError(
-                f"{path}: expected a student's id and an assignment's in each row, found "
-                f"“{printable(','.join(row))}”. The first row names the columns: student,assignment"
+                f"{path}: expected a student's id and an assignment's in line {row.line}, found "
+                f"“{','.join(row.values)}”"
             )
         found.setdefault(student, set()).add(assignment)
     return found
@@ -246,12 +257,13 @@ def as_text(term: Term) -> str:
     most = [padded("", wide), *(f"{of:g}".rjust(columns[name]) for name, of in term.of.items())]
     lines = [first, "  ".join([*most, "   100"]), "─" * width(first)]
     for name, one in zip(names, term.standings, strict=True):
+        grade = printable(one.mark.grade)
         cells = [
             (f"{one.points[name]:g}" if name in one.points else "–").rjust(columns[name])
             for name in term.of
         ]
         mark = in_words(one.mark, term.rules.decimals).rjust(6)
-        lines.append("  ".join([padded(name, wide), *cells, mark, one.mark.grade]).rstrip())
+        lines.append("  ".join([padded(name, wide), *cells, mark, grade]).rstrip())
         for remark in one.remarks(term.of):
             lines += wrapped(printable(remark), "    ", "      ")
     return "\n".join(lines)

@@ -24,13 +24,18 @@ OTHER_NAMES = {
 }  # fmt: skip
 
 
+def lines_of(source: str) -> list[str]:
+    """The lines that Python's reader finds; to it, other line ends than usual are letters."""
+    return [line.decode() for line in source.encode().splitlines()]
+
+
 def changes_in(source: str) -> list[tuple[int, str]]:
     """Lines, by their numbers from 1, and how somebody could write them instead.
 
     What then comes out, and whether that is anything else, is not known. In a constructor few things are
     changed, because most would only show in other random weights.
     """
-    lines = source.encode().splitlines()  # places in a line are counted in bytes
+    lines = [line.encode() for line in lines_of(source)]  # places in a line are counted in bytes
     found: list[tuple[int, str]] = []
 
     def note(line: int, column: int, old: str, new: str) -> None:

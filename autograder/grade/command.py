@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         checked = check_notebook(options.notebook, options.assignment, tell_doing)
     except NotGradable as error:
-        print(f"not graded: {error}", file=sys.stderr)
+        print(f"not graded: {printable(str(error))}", file=sys.stderr)
         return 2
     tell_doing("")
     print(summary(checked))
@@ -55,16 +55,17 @@ def run_ask(options: argparse.Namespace) -> int:
     try:
         asked = questions_on(options.notebook, options.student, options.assignment, tell_doing)
     except NotGradable as error:
-        print(f"not asked: {error}", file=sys.stderr)
+        print(f"not asked: {printable(str(error))}", file=sys.stderr)
         return 2
     tell_doing("")
     wrong = 0
     for number, question in enumerate(asked, start=1):
         print(f"{number}. " + "\n".join(map(printable, question.text.splitlines())) + "\n")
         if number <= len(options.answers):
-            right = question.is_right(options.answers[number - 1])
+            given = options.answers[number - 1]
+            right = question.is_right(given)
             wrong += not right
-            print(f"   {options.answers[number - 1]} is {'right' if right else 'wrong'}.\n")
+            print(f"   {printable(given)} is {'right' if right else 'wrong'}.\n")
         if options.solutions:
             print(f"   The answer is {question.answer:g}.\n")
     return 1 if wrong else 0

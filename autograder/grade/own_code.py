@@ -24,19 +24,22 @@ from msgspec import structs
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from autograder.bounds import LONGEST_CODE
 from autograder.checks.cases import Case
 from autograder.checks.check import Part
 from autograder.checks.course import course
 from autograder.checks.drawn_cases import request_of
 from autograder.checks.reply import observations_in
 from autograder.files import digest_of
-from autograder.grade.code_changes import changes_in
+from autograder.grade.code_changes import changes_in, lines_of
 from autograder.grade.grading import Kernel, NotebookStopped, graded_part
 from autograder.grade.self_check import NotGradable, answered_by, check_notebook, own_grading
 from autograder.probe.messages import AnyRequest, CallRequest, ModuleRequest, Questions
 from autograder.probe.wire import WireError, encode
 
 NUMBER = 2  # questions for each student
+MOST = 20  # changes that are tried in a part
+MOST_NUMBERS = 1_000  # of a result, so that one of them can be asked for
 TRIES = 3  # inputs that are drawn, since on some of them a change does not show
 NEAR = 0.006  # an answer with two decimals
 LARGE = 100  # numbers that nobody should have to work out
@@ -119,7 +122,8 @@ def drawn_from(
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and not graded_part(cell.source):
             kernel.run(deepcopy(cell), index)
-            own.append(cell.source)
+            if len(cell.source) <= LONGEST_CODE:
+                own.append(cell.source)
     by_line: list[OwnQuestion] = []
     by_change: list[list[OwnQuestion]] = []
     for part in parts:
@@ -142,7 +146,7 @@ def _defined_in(cells: list[str], name: str) -> str:
             statements = ast.parse(source).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # such as a line magic
             continue
-        lines = source.splitlines()
+        lines = lines_of(source)
         for one in statements:
             if isinstance(one, ast.FunctionDef | ast.ClassDef):
                 start = min(each.lineno for each in (one, *one.decorator_list))
@@ -174,7 +178,7 @@ class _OwnCode:
         self, kernel: Kernel, part: Part, example: Case, source: str, drawn: random.Random
     ) -> None:
         self.kernel, self.part, self.example, self.drawn = kernel, part, example, drawn
-        self.source, self.lines = source, source.splitlines()
+        self.source, self.lines = source, lines_of(source)
         self.requests = [self._request() for _ in range(TRIES)]
         self.defined: list[tuple[int, int, str]] = []  # each first and last line, and the name
         for node in ast.walk(ast.parse(source)):
@@ -188,8 +192,12 @@ class _OwnCode:
         """The question after which line something is there, if there are several lines to choose from."""
         asked = [one for each in self.requests for one in (each, NOTED)]
         filled = self.source.replace("empty", "zeros")  # nobody knows what is there before
-        noted = self._results(_noting(filled), asked)[1::2]
-        if not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
+        try:
+            noting = _noting(filled)
+        except RecursionError:  # deeper than Python writes it out
+            return
+        noted = [self._plain(each) for each in self._results(noting, asked)[1::2]]
+        if not noted or not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
             return
         for what, has in self.drawn.sample([*PROPERTIES.items()], len(PROPERTIES)):
             first = {}  # by line, one of the cells in which it is that one
@@ -213,7 +221,7 @@ class _OwnCode:
         """A question for each change that moves a number and raises nothing."""
         right = self._results(self.source, self.requests)
         changes = changes_in(self.source)
-        for line, new in self.drawn.sample(changes, len(changes)):
+        for line, new in self.drawn.sample(changes, min(MOST, len(changes))):
             found = self._certain("\n".join([*self.lines[: line - 1], new, *self.lines[line:]]))
             for request, was, other in zip(self.requests, right, found, strict=False):
                 if moved := _moved(was, other):
@@ -226,6 +234,19 @@ class _OwnCode:
                         answer,
                     )
                     break
+
+    def _plain(self, noted: Any) -> list[tuple[int, list[Any]]]:
+        """What was noted, each line with its arrays; whatever else comes back is left out."""
+        pairs = (
+            [each for each in noted if isinstance(each, tuple) and len(each) == 2]
+            if isinstance(noted, list)
+            else []
+        )
+        return [
+            (line, values)
+            for line, values in pairs
+            if type(line) is int and 0 <= line <= len(self.lines) and isinstance(values, list)
+        ]
 
     def _request(self) -> AnyRequest:
         """The example, with whole numbers, and with the weights that a seed gives a new module."""
@@ -338,6 +359,8 @@ def _moved(right: Any, other: Any, place: str = "result") -> list[tuple[str, flo
     if not all(isinstance(each, torch.Tensor | np.ndarray) for each in (right, other)):
         return []
     was, now = torch.as_tensor(right), torch.as_tensor(other)
+    if was.is_complex() or now.is_complex() or now.numel() > MOST_NUMBERS:
+        return []
     what = "Which number (to two decimals) is"
     if now.dtype == was.dtype == torch.bool and now.ndim:
         what, was, now = "How many entries are True in", was.sum(dim=-1), now.sum(dim=-1)

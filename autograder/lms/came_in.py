@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.batch.came_in import Times, moment_in, zone_in_words
 from autograder.batch.course import open_assignment
+from autograder.batch.csv_file import TableError
 from autograder.batch.run_lock import nothing_lost
 from autograder.files import printable
-from autograder.lms.csv_file import TableError
 from autograder.lms.platform import EMPTY
 from autograder.lms.roster import everybody_in, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
 
 TIME = "time"
+# what programs write for no time lies before, and what people mistype often ahead of every clock
+EARLIEST, ZONES = datetime(2000, 1, 1), timedelta(days=1)
 LATE = timedelta(minutes=1)  # the least that a mark proves, which does not say by how much
 
 
@@ -64,6 +66,10 @@ class TimesOfTable:
             replaced: whether it takes the place of other work, so that the time of that one is over.
         """
         when = moment_in(text, self.zone)
+        if when and not EARLIEST <= when <= datetime.now(UTC).replace(tzinfo=None) + ZONES:
+            when = (
+                None  # no work came in then, and a wrong year would cost all points for being late
+            )
         if text and when is None:
             self.odd[student] = text
         if when is None and late and self.due:
@@ -86,7 +92,10 @@ class TimesOfTable:
             self.by_mark,
         )
         odd = [f"{student} (“{printable(text)[:60]}”)" for student, text in self.odd.items()]
-        summary.tell("with a time that is not understood (lms came-in takes a table of yours)", odd)
+        summary.tell(
+            "with a time that is not understood, or cannot be (lms came-in takes a table of yours)",
+            odd,
+        )
 
 
 def take_times(
@@ -119,16 +128,15 @@ def take_times(
     alias, id_column = id_column_of(sheet, by, known.values())
     if not column and TIME not in sheet.heading and not any(map(sheet.came_in, sheet.people)):
         raise TableError(
-            f"expected a column “{TIME}” in {sheet.table.name}, found {', '.join(sheet.heading)}. Name the "
-            "one with the times with --column"
+            f"expected a column “{TIME}” in {sheet.table.name}, found none. Name the one with the times with "
+            f"--column. There are: {', '.join(filter(None, sheet.heading))}"
         )
     matching = match(
         {name: student.id_in(alias) for name, student in known.items()},
         {row: row[id_column] for row in sheet.people},
     )
-    place = sheet.column_named(column) if column else None
-    if place is None and TIME in sheet.heading:
-        place = sheet.heading.index(TIME)
+    in_column = column or TIME in sheet.heading
+    place = sheet.column_named(column or TIME) if in_column else None
     times = TimesOfTable(zone, None)
     for student, row in matching.rows.items():
         text = sheet.came_in(row) if place is None else row[place]
@@ -140,6 +148,7 @@ def take_times(
     summary.complete = not times.odd
     strangers = [printable(row[id_column]) or "no id" for row in matching.strangers]
     summary.miss("in the table, and not known here", strangers)
+    summary.miss("left out", sheet.spilt_in_words, one_a_line=True)
     summary.tell("shared by several, so that it names nobody", matching.shared)
     if dry_run:
         summary.lines.append("nothing was written")

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar
 
-from autograder.lms.csv_file import Row, Table, TableError, number_in
+from autograder.batch.csv_file import Row, Table, TableError, number_in
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile, letters
 
 STUDENT, NUMBER, SECTION = "Student", "ID", "Section"
 POSSIBLE = "Points Possible"
-HIDDEN = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE)
+HIDDEN = re.compile(r"(?:muted|manual posting.*)?", re.IGNORECASE)
 WITH_NUMBER = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
 TEST_STUDENT = "Student, Test"
 LONGEST_NUMBER = 20  # digits; Canvas counts in 64 bits
@@ -41,12 +42,13 @@ class CanvasGradebook(GradebookCsv):
         names = table.heading
         return NUMBER in names and SECTION in names and names[0] in (STUDENT, "LastName")
 
-    @property
+    @cached_property
     def people(self) -> Sequence[Row]:
         return [
             row
-            for row in self.table.rows
-            if POSSIBLE not in row[0] and not all(map(HIDDEN.fullmatch, row.values))
+            for row in super().people
+            if POSSIBLE not in row[0]
+            if not all(HIDDEN.fullmatch(value.strip()) for value in row.values)
         ]
 
     @property

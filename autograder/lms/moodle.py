@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from autograder.lms.csv_file import Row, Table, TableError, number_in
+from autograder.batch.csv_file import Row, Table, TableError, number_in
 from autograder.lms.platform import EMPTY, GradebookCsv, Platform, SubmittedFile, letters
 
 IDENTIFIER, FULL_NAME, GRADE = "Identifier", "Full name", "Grade"
@@ -37,7 +37,7 @@ class MoodleWorksheet(GradebookCsv):
     platform = "Moodle worksheet"
     aliases: ClassVar = PEOPLE
     advice = "in Moodle: Submissions → Upload grading worksheet, separated as the file is"
-    number_column, number_pattern = IDENTIFIER, r"\d+"
+    number_column, number_pattern = IDENTIFIER, r"(?<!\d)\d+"
 
     @classmethod
     def knows(cls, table: Table) -> bool:

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
+from autograder.batch.csv_file import Row, Table, TableError, number_in
 from autograder.files import printable
-from autograder.lms.csv_file import Row, Table, TableError, number_in
 
 EMPTY = ("", "-")
 
@@ -78,13 +79,22 @@ class GradebookCsv:
         return {
             alias: self.heading.index(name)
             for alias, name in self.aliases.items()
-            if name in self.heading
+            if self.heading.count(name) == 1
         }
 
-    @property
+    @cached_property
     def people(self) -> Sequence[Row]:
-        """The rows that are about a person."""
-        return self.table.rows
+        """The rows that are about a person; one that was cut at the wrong places could be about another."""
+        return [row for row in self.table.rows if not self.table.spilt(row)]
+
+    @property
+    def spilt_in_words(self) -> list[str]:
+        """The rows that were cut at the wrong places, to be listed."""
+        spilt = filter(self.table.spilt, self.table.rows)
+        return [
+            f"line {row.line}: expected {len(self.heading)} cells as in the header, found {len(row.cells)}"
+            for row in spilt
+        ]
 
     @property
     def score_columns(self) -> dict[int, str]:
@@ -202,7 +212,7 @@ class GradebookCsv:
                 f"expected a column “{self.number_column}” in {self.table.name}, which holds the numbers "
                 f"that stand in the names of the archive's files. There {_are(self.heading)}"
             )
-        column = self.heading.index(self.number_column)
+        column = self.table.column(self.number_column)
         rows: dict[str, list[Row]] = {}
         for row in self.people:
             if number := re.search(f"{self.number_pattern}$", row[column]):

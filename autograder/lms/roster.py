@@ -5,17 +5,16 @@ They are put together by one column of the table, and never by name.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.batch.csv_file import Row, TableError, read_table
 from autograder.errors import CourseError
-from autograder.files import plain_name, printable
+from autograder.files import plain_name, printable, usual_id
 from autograder.lms.archives import Refused
 from autograder.lms.canvas import CANVAS
-from autograder.lms.csv_file import Row, TableError, read_table
 from autograder.lms.gradebook import Known, students_in
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile
@@ -57,9 +56,9 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
     """
     by_id: dict[str, tuple[list[str], list[Row]]] = defaultdict(lambda: ([], []))
     for student, key in students.items():
-        by_id[usual(key)][0].append(student)
+        by_id[usual_id(key)][0].append(student)
     for row, key in rows.items():
-        by_id[usual(key)][1].append(row)
+        by_id[usual_id(key)][1].append(row)
     by_id.pop("", None)
     matched = {
         ours[0]: theirs[0] for ours, theirs in by_id.values() if len(ours) == len(theirs) == 1
@@ -73,11 +72,6 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
             key for key, (ours, theirs) in by_id.items() if max(len(ours), len(theirs)) > 1
         ),
     )
-
-
-def usual(key: str) -> str:
-    """An id without spaces around it and without the difference of large and small letters."""
-    return unicodedata.normalize("NFC", key).strip().casefold()
 
 
 def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tuple[str, int]:
@@ -103,8 +97,8 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
         return names.get(column, sheet.heading[column]), column
     fitting = {}
     for alias, column in sheet.id_columns.items():
-        ids = {usual(student.id_in(alias)) for student in known}
-        fitting[alias] = sum(usual(row[column]) in ids for row in sheet.people if row[column])
+        ids = {usual_id(student.id_in(alias)) for student in known}
+        fitting[alias] = sum(usual_id(row[column]) in ids for row in sheet.people if row[column])
     aliases = [alias for alias, count in fitting.items() if count]
     if len(aliases) == 1:
         return aliases[0], sheet.id_columns[aliases[0]]
@@ -229,8 +223,8 @@ def roster_of(
         by = by or "student"  # a table that was made for this
     _, column = id_column_of(sheet, by, everybody_in(course, assignment).values())
     ids: dict[str, str] = {}
-    odd = []
-    count = Counter(usual(row[column]) for row in sheet.people)
+    odd = sheet.spilt_in_words
+    count = Counter(usual_id(row[column]) for row in sheet.people)
     for number, row in rows.items():
         student = row[column]
         if sheet.aside(row):
@@ -239,7 +233,7 @@ def roster_of(
             why = f"nothing in “{sheet.heading[column]}”"
         elif plain_name(student) != student:
             why = f"“{printable(student)}” cannot be the name of a folder"
-        elif count[usual(student)] > 1:
+        elif count[usual_id(student)] > 1:
             why = f"“{printable(student)}” is several people's"
         else:
             ids[number] = student

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.batch.csv_file import Row, TableError, as_number, number_in
 from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
 from autograder.errors import CourseError
 from autograder.files import printable
-from autograder.lms.csv_file import Row, TableError, as_number, number_in
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
 from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
@@ -109,7 +110,9 @@ def transfer_of(course: Path, assignment: str, path: Path, options: Options) -> 
             continue
         points = student.points * (possible / of if options.scale else 1)
         old = number_in(row[column])
-        if why := sheet.stays(row, column, points):
+        if not math.isfinite(points):
+            transfer.stay[name] = "the gradebook holds a score without end"
+        elif why := sheet.stays(row, column, points):
             transfer.stay[name] = why
         elif old is not None and as_number(old) == as_number(points):
             transfer.same.append(name)
@@ -146,7 +149,7 @@ def _possible(sheet: GradebookCsv, column: int, options: Options, of: float) -> 
 
 def _refuse_ragged(sheet: GradebookCsv) -> None:
     """A row with other columns than the header was cut at the wrong places, and belongs to nobody."""
-    for row in sheet.people:
+    for row in sheet.table.rows:
         if len(row.cells) != len(sheet.heading):
             raise TableError(
                 f"line {row.line} of {sheet.table.name}: expected {len(sheet.heading)} cells as in "

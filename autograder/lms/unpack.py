@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path, PurePosixPath
 
@@ -144,7 +144,8 @@ def _attempts(
         names = ", ".join(printable(file.own)[:80] for file in (notebooks or files)[:5])
         wanted = f"one notebook, or one named {assignment}{NOTEBOOK}" if notebooks else "a notebook"
         raise NotTaken(f"expected {wanted}, found {names}")
-    beside = _beside(archive, [file for file in files if file not in notebooks], refused)
+    others = [file for file in files if file not in notebooks]
+    beside = _beside(archive, others, f"{assignment}{NOTEBOOK}", refused)
     attempts: list[dict[str, bytes]] = []
     # each attempt is kept with all that lies beside it
     shared = sum(map(len, beside.values())) + BLOCK * (len(beside) + 1)
@@ -163,15 +164,15 @@ def _attempts(
         refused.append(data)
         if latest:  # an earlier attempt must not count in its place
             raise NotTaken(f"its latest notebook is refused, since {data.why}")
-    others = [file for file in notebooks if file not in chosen]
-    refused += [Refused(file.path, "another notebook than the assignment's") for file in others]
+    unused = [file for file in notebooks if file not in chosen]
+    refused += [Refused(file.path, "another notebook than the assignment's") for file in unused]
     return attempts, chosen[-1].own
 
 
 def _beside(
-    archive: Archive, files: Sequence[SubmittedFile], refused: list[Refused]
+    archive: Archive, files: Sequence[SubmittedFile], notebook: str, refused: list[Refused]
 ) -> dict[str, bytes]:
-    """What a student handed in besides notebooks, by name."""
+    """What a student handed in besides notebooks, by name; that of the notebook is taken."""
     found: dict[str, bytes] = {}
     room = LARGEST_FILES
     for file in files:
@@ -183,6 +184,8 @@ def _beside(
         elif file.own.partition("/")[0].casefold() == TIME:
             why = "the name of nbgrader's own file, which says when something came in"
             data = Refused(file.path, why)
+        elif _in_the_way(file.own, {notebook, *found}):
+            data = Refused(file.path, "another file has the name of its folder, or lies in it")
         elif len(found) == MOST_FILES or file.size > room:
             why = f"more than {MOST_FILES} files or {LARGEST_FILES >> 20} MiB of one student"
             data = Refused(file.path, why)
@@ -194,6 +197,11 @@ def _beside(
         else:
             refused.append(data)
     return found
+
+
+def _in_the_way(name: str, taken: Collection[str]) -> bool:
+    """Whether a file of this name would have to be a folder for another one, or the other for this."""
+    return any(one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in taken)
 
 
 def _title(file: SubmittedFile) -> tuple[str, int]:
@@ -244,39 +252,44 @@ class Target:
         earlier = self.grading / "earlier" / student
         latest, before = attempts[-1], _content(folder)
         kept = earlier / digest_of(before)
-        if before == latest:
-            self.same.append(student)
-        elif before and (earlier / digest_of(latest)).exists():
+        if before and before != latest and (earlier / digest_of(latest)).exists():
             self.older.append(student)
             return
+        if not self.dry_run:
+            for attempt in attempts[:-1]:
+                place = earlier / digest_of(attempt)
+                if attempt != latest and not place.exists():
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    os.replace(self._made(attempt), place)
+            if before != latest:
+                self._replace(folder, latest, kept)
+        if before == latest:
+            self.same.append(student)
         elif before:
             self.replaced[student] = kept
         else:
             self.new.append(student)
-        if self.dry_run:
-            return
-        for attempt in attempts[:-1]:
-            if attempt != latest and not (earlier / digest_of(attempt)).exists():
-                self._write(attempt, earlier / digest_of(attempt))
-        if before == latest:
-            return
+
+    def _replace(self, folder: Path, attempt: Mapping[str, bytes], kept: Path) -> None:
+        """Put an attempt into a folder, and what was there aside, once all that can fail is done."""
+        made = self._made(attempt)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         if folder.exists() and kept.exists():
             shutil.rmtree(folder)
         elif folder.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             os.replace(folder, kept)
-        self._write(latest, folder)
+        os.replace(made, folder)
 
-    def _write(self, attempt: Mapping[str, bytes], folder: Path) -> None:
-        """Make a folder with these files, which is there complete or not at all."""
+    def _made(self, attempt: Mapping[str, bytes]) -> Path:
+        """A folder with these files, to be moved to its place, so that it is there complete or not at all."""
         aside = self.grading / "unpacking"
         shutil.rmtree(aside, ignore_errors=True)
         for name, data in attempt.items():
             path = aside / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(aside, folder)
+        return aside
 
 
 def _content(folder: Path) -> dict[str, bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -12,6 +11,7 @@ import msgspec
 import msgspec.structs
 from msgspec import Meta, Struct
 
+from autograder.batch.toml_file import read_toml
 from autograder.errors import CourseError
 
 FILE = "service.toml"
@@ -75,16 +75,10 @@ def read_settings(course: Path, assignments: Sequence[str]) -> ServiceSettings:
         CourseError: the file says something that cannot be; the message says where and what may.
     """
     path = course / FILE
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    said = read_toml(path)
+    if said is None:
         return ServiceSettings()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{path} cannot be read: {error}") from error
-    try:
-        settings = _converted(tomllib.loads(text), ServiceSettings, str(path))
-    except tomllib.TOMLDecodeError as error:
-        raise CourseError(f"{path} is not TOML: {error}") from None
+    settings = _converted(said, ServiceSettings, str(path))
     for name in settings.assignment:
         if name not in assignments:
             raise CourseError(

@@ -136,3 +136,14 @@ def test_the_formgrader_hides_names_no_better_than_the_guide_says():
     assert "{{ resources.student }}" in form and "{{ resources.notebook_path }}" in form
     everybody = (pages / "static" / "js" / "manage_submissions.js").read_text()
     assert "name-hidden" not in everybody and "student-name" in everybody
+
+
+def test_who_is_who_is_no_formula_and_is_known_again(course):
+    with course.gradebook() as gradebook, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader's own, of SQLAlchemy
+        gradebook.add_student("+1+1")
+        gradebook.add_submission(ASSIGNMENT, "+1+1")
+    for _ in range(2):
+        assert anonymous(course) == 0
+        shutil.rmtree(course.folder.parent / "graders")
+        assert sorted(names_of(course)) == ["'+1+1", *STUDENTS]

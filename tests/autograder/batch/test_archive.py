@@ -15,7 +15,7 @@ from nbgrader.api import Gradebook
 
 from assignments import allowed_modules
 from autograder.__main__ import main
-from autograder.batch.archive import MANIFEST, restore, write_archive
+from autograder.batch.archive import MANIFEST, restore, with_linked, write_archive
 from autograder.batch.engine import engine_for
 from autograder.batch.run_lock import only_one
 from autograder.errors import CourseError
@@ -304,3 +304,11 @@ def test_the_next_term_has_what_is_taught_and_nobody_of_the_last(archived, capsy
     assert main(["next-term", str(course / "in"), "--course", str(course)]) == 2
     said = capsys.readouterr().err
     assert "is there already" in said and "lies in the old course" in said
+
+
+def test_a_link_that_no_file_can_have_leads_nowhere(tmp_path):
+    text, other = tmp_path / "a.md", tmp_path / "b.md"
+    text.write_text(f"[x]({'x' * 5000}) [p](pipe.md) [up](../secret.md) [b](b.md)")
+    other.write_text("")
+    os.mkfifo(tmp_path / "pipe.md")
+    assert [*with_linked([text], tmp_path, ())] == [text, other]

@@ -1,5 +1,6 @@
 """The rules of a final mark, by marks that were worked out by hand."""
 
+import os
 from fractions import Fraction
 
 import pytest
@@ -75,6 +76,13 @@ def test_too_little_in_one_assignment_is_not_passed_whatever_the_whole():
         ("pass_at = ", "cannot be read"),
         ("", "missing required field `pass_at`"),
         ("pass_at = 50\nwieghts = {}", "unknown field `wieghts`"),
+        ("pass_at = nan", "`float` >= 0.0"),
+        ("pass_at = " + "9" * 5000, "cannot be read"),
+        ("x = " + "[" * 5000, "nested too deeply"),
+        ("pass_at = 50\n[weights]\na1 = inf", "`float` <= 1000000.0"),
+        ("pass_at = 50\n[bonus]\na1 = 1e999", "`float` <= 1000000.0"),
+        ("pass_at = 50\n[weights]\na1 = -1", "`float` > 0.0"),
+        ("pass_at = 50\n[grades]\nA = 50\nB = 50", "begin at the same percentage"),
         ("pass_at = 150", "`float` <= 100.0 - at `$.pass_at`"),
         ("pass_at = 50\n[weights]\na1 = 0", "`float` > 0.0"),
         ("pass_at = 50\n[grades]\nA = 90\nB = 60", "begins at 60 percent, and pass_at is 50"),
@@ -95,3 +103,21 @@ def test_rules_that_cannot_be_are_refused_with_what_to_do(text, said, tmp_path):
     with pytest.raises(CourseError) as refused:
         read_rules(path)
     assert str(path) in str(refused.value) and said in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a folder", "a device", "a link to itself"])
+def test_rules_that_are_no_file_are_refused_at_once(kind, tmp_path):
+    path = tmp_path / "term.toml"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if kind == "a device" else path)
+    with pytest.raises(CourseError, match="expected a plain file"):
+        read_rules(path)
+
+
+def test_small_weights_weigh_as_much_as_large_ones_among_themselves():
+    rules = Rules(50, weights={"a1": 1e-9, "a2": 3e-9})
+    assert mark_of({"a1": 10, "a2": 0}, OF, rules).percent == 25

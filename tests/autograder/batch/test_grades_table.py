@@ -1,6 +1,7 @@
 """`nbgrader export` writes a table in which every cell stays in its column, and none is a formula."""
 
 import csv
+import io
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
 from autograder.batch.grades_table import COLUMNS
+from autograder.batch.table import csv_text
 from autograder.files import harmless
 from tests.sample_class import ASSIGNMENT, hand_in
 
@@ -104,3 +106,27 @@ def test_where_nothing_needs_a_quote_the_table_is_nbgraders(course, tmp_path):
 )  # fmt: skip
 def test_no_cell_acts_and_a_negative_number_stays_one(cell, written):
     assert harmless(cell) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        ";=1",
+        ';"=1+1;',
+        '"=1',
+        ';""=1;',
+        '; " =1',
+        "x;\t=1",
+        "＝1",
+        ";＂=1;",
+        "\xa0=1",
+        ";\ufeff@x",
+    ],
+)
+def test_no_separator_of_a_spreadsheet_lays_a_formula_bare(text):
+    line = csv_text([["ada", harmless(text), "x"]])
+    for separator in ",;\t":
+        [cells] = csv.reader(io.StringIO(line), delimiter=separator)
+        assert not any(cell.lstrip(' "').startswith(("=", "+", "-", "@", "＝")) for cell in cells)
+    assert harmless(harmless(text)) == harmless(text)

@@ -1,6 +1,7 @@
 """The list of the class reaches the gradebook, and the reports say who of it has handed in nothing."""
 
 import csv
+import os
 
 import pytest
 from nbgrader.api import Gradebook
@@ -49,8 +50,12 @@ def test_without_a_list_nobody_is_missing(course):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "expected a first line that names a column id, found ''"),
-        (b"name,email\nAda,\n", "found 'name,email'"),
+        (b"", "found nothing"),
+        (
+            b"name,email\nAda,\n",
+            "expected a first line that names a column id. The columns are id, ",
+        ),
+        (b"name,email\nAda,\n", "Found: name, email"),
         (b"id\n\xff\n", "Save it as CSV in UTF-8"),
     ],
 )
@@ -59,6 +64,91 @@ def test_a_list_that_cannot_be_read_is_said(course, content, says):
     with pytest.raises(CourseError) as stopped:
         roster_of(course)
     assert says in str(stopped.value) and FILE in str(stopped.value)
+
+
+OTHERS = "ada,Ada,,ada@x.org\n"
+MISLEADING = {
+    "a quote without an end": ('id,first_name\nada,"Ada\nben,Ben\ncem,Cem\n', "line 2"),
+    "an id twice": (
+        f"id,first_name,last_name,email\n{OTHERS}ada,,,eve@x.org\n",
+        "“ada” again in line 3",
+    ),
+    "an id in other letters": ("id\nada\nADA\n", "“ada” again in line 3"),
+    "an id of other signs": ("id\nj\u00fcrgen\nju\u0308rgen\n", "again in line 3"),
+    "a column twice": ("id,email,email\nada,ada@x.org,eve@x.org\n", "one column email"),
+    "a comma that nobody quoted": ("id,first_name,email\nada,King, Ada,ada@x.org\n", "in line 2"),
+    "an id that is a path": ("id\nada\n../eve\n", "in line 3, found “../eve”"),
+    "an id that is a folder above": ("id\n..\n", "in line 2"),
+    "an id with what a terminal obeys": ("id\nada\x1b[2J\n", "in line 2, found “ada�[2J”"),
+    "an id that turns the line round": ("id\nada\u202e\n", "in line 2"),
+    "an id without end": (f"id\n{'x' * 300}\n", "in line 2"),
+    "a null": ("id\nada\0\n", "found other bytes"),
+    "columns without end": (",".join(f"c{number}" for number in range(9000)), "a column id"),
+    "lines without end": ("id\n" + "\n" * 300_000, "found more"),
+}
+
+
+@pytest.mark.parametrize("kind", MISLEADING)
+def test_a_list_that_could_name_the_wrong_person_is_refused_with_the_line(course, kind):
+    content, says = MISLEADING[kind]
+    (course / FILE).write_text(content, encoding="utf-8")
+    with pytest.raises(CourseError) as stopped:
+        roster_of(course)
+    said = str(stopped.value)
+    assert says in said and len(said) < 2000 and said.isprintable()
+
+
+@pytest.mark.parametrize(
+    "kind", ["a pipe", "a folder", "a device", "a link to itself", "a lost link"]
+)
+def test_a_list_that_is_no_file_is_refused_at_once(course, kind):
+    path = course / FILE
+    path.unlink()
+    to = {"a device": "/dev/zero", "a link to itself": path, "a lost link": course / "none.csv"}
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a folder":
+        path.mkdir()
+    else:
+        path.symlink_to(to[kind])
+    with pytest.raises(CourseError, match="found no such file"):
+        roster_of(course)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "sep=;\nid;first_name;last_name;email\nada;Ada;Lovelace;ada@x.org\nben\n",
+        "id\tfirst_name\tlast_name\temail\nada\tAda\tLovelace\tada@x.org\nben\n",
+        "id,first_name,last_name,email\nada,Ada,Lovelace,ada@x.org\nada,Ada,Lovelace,ada@x.org\nben\n",
+        'id,first_name,last_name,email,note\r\nada,"Ada",Lovelace,ada@x.org,"1\r\n2"\r\nben,,,,\r\n',
+    ],
+    ids=["excel", "tabs", "a row twice", "a cell of two lines"],
+)
+@pytest.mark.parametrize("mark", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_list_is_read_however_it_was_saved(course, content, mark):
+    (course / FILE).write_bytes(content.encode(mark))
+    assert roster_of(course) == {"ada": ADA, "ben": Enrolled()}
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x0b", "\x0c", "\x1c", "\x85"])
+def test_a_name_that_ends_a_line_makes_nobody_else(course, end):
+    name = f"Eve{end}ada,Mallory,,eve@x.org"
+    (course / FILE).write_text(
+        f'id,first_name,last_name,email\n{OTHERS}eve,"{name}"\nzoe,Zoë{end}id\n'
+    )
+    found = roster_of(course)
+    assert [*found] == ["ada", "eve", "zoe"] and found["ada"].email == "ada@x.org"
+    assert found["zoe"].name == "Zoë id"
+
+
+def test_a_name_without_end_is_cut_and_a_list_can_be_a_link(course):
+    (course / "list.csv").write_text(f"id,first_name\nada,{'x' * 200_000}\n")
+    (course / FILE).unlink()
+    (course / FILE).symlink_to(course / "list.csv")
+    roster = roster_of(course)
+    assert len(roster["ada"].name) == 200
+    assert "handed in nothing, 1 of 1" in as_text([], roster)
 
 
 def test_the_gradebook_learns_names_and_forgets_none(course):

@@ -1,6 +1,7 @@
 """`python -m autograder term`: everybody's final mark, from a gradebook, by marks worked out by hand."""
 
 import csv
+import os
 import re
 
 import pytest
@@ -167,3 +168,59 @@ def test_the_example_of_the_guide_is_one_for_this_course(tmp_path, capsys):
     (tmp_path / "term.toml").write_text(example, encoding="utf-8")
     assert term(tmp_path) == 2  # the names are right, and nothing has been graded
     assert "expected scores of a1_rnn_attention, a2_self_attention" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assignment;student\na1_first;cy\n",
+        "\ufeffstudent,assignment\r\ncy,a1_first\r\n",
+        "student\tassignment\ncy\ta1_first",
+    ],
+    ids=["semicolons", "excel", "tabs"],
+)
+def test_who_is_excused_is_read_by_the_names_of_the_columns(course, text):
+    (course / "excused.csv").write_text(text, encoding="utf-8", newline="")
+    assert term(course) == 0
+    assert table(course)["cy"]["mark"] == "50.0"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"cy,a1_first\nbo,a1_first\n",  # without the names of its columns, the first would be lost
+        b"student,student,assignment\nbo,cy,a1_first\n",
+        b'student,assignment\n"cy,a1_first\nbo,a1_first\n',
+        b"student,assignment\n\xff\n",
+        b"student,assignment\n" + b"x" * 200_000 + b",a1_first\n",
+        b"student,assignment\ncy\x1b[2J,a1_first\n",
+        b"PK\x03\x04",
+        None,
+    ],
+)
+def test_excuses_that_are_not_understood_stop_the_marks_and_are_named(course, capsys, content):
+    path = course / "excused.csv"
+    os.mkfifo(path) if content is None else path.write_bytes(content)
+    assert term(course) == 2
+    said = capsys.readouterr().err.strip()
+    assert "excused.csv" in said and len(said) < 2000 and said.isprintable()
+
+
+def test_a_score_without_end_is_that_students_alone(course):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        grade = gradebook.find_submission("a1_first", "cy").notebooks[0].grades[0]
+        grade.manual_score = float("inf")
+        gradebook.db.commit()
+    assert term(course) == 1
+    rows = table(course)
+    assert rows["anna"]["mark"] == "94.0"
+    assert rows["cy"]["final"] == "no" and "a person has to look: a1_first" in rows["cy"]["remarks"]
+
+
+def test_an_assignment_of_points_without_end_does_not_count(course, capsys):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        for notebook in gradebook.find_assignment("a10_tenth").notebooks:
+            notebook.grade_cells[0].max_score = float("inf")
+        gradebook.db.commit()
+    assert term(course) == 2
+    assert "expected scores of a10_tenth" in capsys.readouterr().err

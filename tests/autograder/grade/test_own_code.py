@@ -15,8 +15,9 @@ import torch
 from nbformat.v4 import new_code_cell, new_notebook
 
 from assignments import COURSE
+from assignments.a2_self_attention.rubric import weights
 from autograder.__main__ import main
-from autograder.grade.own_code import OwnQuestion, drawn_from
+from autograder.grade.own_code import MOST, OwnQuestion, drawn_from
 from autograder.probe import probe
 from tests.sample_class import ASSIGNMENT, ROOT, submission
 
@@ -303,3 +304,54 @@ def test_an_assignment_without_such_questions_says_so(monkeypatch, capsys):
         monkeypatch.setattr(part, "example", None)
     assert main(["ask", str(ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")]) == 2
     assert f"no questions on one's own code for {ASSIGNMENT}" in capsys.readouterr().err
+
+
+class Counting(InThisProcess):
+    changed = 0
+
+    def run(self, cell, index):
+        self.changed += "_note" not in cell.source
+        super().run(cell, index)
+
+
+RIGHT_END = "return torch.softmax(x @ x.T, dim=-1)"
+ODD_CODE = {
+    "nested deeply": f"y = 0{' + 0' * 400}\n    {RIGHT_END}",
+    "notes of its own": f"_seen.append([1, 2, 3])\n    y = [1]\n    {RIGHT_END}",
+    "lines that are none": f"_note('\x1b[2J', [x])\n    _note(99, [x])\n    z = x\n    {RIGHT_END}",
+    "truth values": f"if x.max() <= 2: return (x @ x.T).sum(dim=-1) > 2\n    {RIGHT_END}",
+    "complex numbers": "return torch.softmax(x @ x.T, dim=-1) * 1j",
+    "whole numbers": "return (x @ x.T).sum(dim=-1).long()",
+    "a million numbers": "return torch.zeros(1 << 20) + x.sum(dim=-1).sum()",
+    "a list": "return [torch.softmax(x @ x.T, dim=-1)]",
+    "a line of a formula": f"y = (\n  x\n  /\n  2\n)\n    {RIGHT_END}",
+    "one line": f"y = x; {RIGHT_END}",
+    "letters without end": "y = 1\n" + "    y = 2\n" * 30_000 + f"    {RIGHT_END}",
+}
+
+
+@pytest.mark.parametrize("kind", ODD_CODE)
+def test_whatever_the_code_is_an_answer_is_a_number(kind):
+    cells = [f"def attention_weights(x):\n    {ODD_CODE[kind]}"]
+    for question in asked_of(cells, [weights], {"torch": torch}):
+        assert isinstance(question.answer, int | float) and len(question.text) < 5000
+
+
+def test_only_some_of_many_changes_are_tried():
+    lines = "    y = y + 0\n" * 500
+    source = f"def attention_weights(x):\n    y = 1\n{lines}    return x @ x.T * 0"
+    kernel = Counting({"torch": torch})
+    notebook = new_notebook(cells=[new_code_cell(source)])
+    assert drawn_from(kernel, notebook, (weights,), random.Random("ada")) == []
+    assert kernel.changed <= MOST + 4
+
+
+def test_a_line_is_what_python_takes_for_one():
+    body = ['"one\x0ctwo\u2028three"', "scores = x @ x.T", "e = torch.exp(scores)"]
+    body += ["total = e.sum(dim=-1, keepdim=True)", "return e / total"]
+    cells = ["\n    ".join(["def attention_weights(x):", *body])]
+    questions = asked_of(cells, [weights], {"torch": torch})
+    assert [question.answer for question in questions if "After which" in question.text] == [6]
+    for question in questions:
+        listed = re.findall(r"^ +(\d+)  ", question.text, re.MULTILINE)
+        assert listed in ([], ["1", "2", "3", "4", "5", "6"])

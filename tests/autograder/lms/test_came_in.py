@@ -1,13 +1,15 @@
 """When work came in, by a platform's table or by one's own: read without guessing, kept, and counted."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.batch.came_in import Times, moment_in
+from autograder.batch.extensions import Waiting
+from autograder.errors import CourseError
 from tests.autograder.lms import archive, canvas_export, course_with, lms, worksheet, written
 from tests.sample_class import ASSIGNMENT, grade, hand_in, submission
 
@@ -46,7 +48,22 @@ def times(course):
         ("Donnerstag, 5. März 2026, 23:58", None),
         ("2026-13-40 10:00", None),
         ("-", None),
+        ("March 2026, 11:58 PM", None),  # of no day
+        ("Thursday, 5 2026, 11:58 PM", None),
+        ("Thursday 2026, 11:58 PM", None),
+        ("Thu 05/03/2026 23:58", None),  # a day of the week does not say which of two
+        ("2026-13-05 10:00", None),
+        ("Mar 5 06 2026 10:00", None),
+        ("2026-03-05 +01:00", None),
+        ("2026-03-05 23:58 UTC+3", None),  # before UTC to some, behind it to others
+        ("2026-10-25 02:30", None),  # the clock shows it twice
+        ("2026-10-25 02:30+0100", "2026-10-25T01:30"),
+        ("2026-03-29 02:30", None),  # the clock never shows it
+        ("05-Mar-2026 23:58", "2026-03-05T22:58"),
+        ("2026-03-05 23:58 " + "1" * 5000, None),
+        ("abc" * 100_000 + " 2026 12:00", None),
     ],
+    ids=lambda text: (text or "none")[:40],
 )
 def test_a_time_is_read_where_nothing_has_to_be_guessed(text, moment):
     expected = datetime.fromisoformat(moment) if moment else None
@@ -123,7 +140,7 @@ def test_any_table_says_when_work_came_in(course, tmp_path, capsys):
     table.write_text(f"student,time\n{rows}", encoding="utf-8")
     assert lms(course, "came-in", table, *BERLIN) == 1
     said = capsys.readouterr().out
-    assert "not understood (lms came-in takes a table of yours): s002 (“05/03/2026 19:00”)" in said
+    assert "or cannot be (lms came-in takes a table of yours): s002 (“05/03/2026 19:00”)" in said
     assert "1 in the table, and not known here: zoe" in said
     assert times(course) == {"s001": "2026-03-05T19:00:00"}
     table.write_text("Matriculation;Abgabe\ns002;2026-03-05 19:00\n", encoding="utf-8")
@@ -134,6 +151,83 @@ def test_any_table_says_when_work_came_in(course, tmp_path, capsys):
     assert "s002" not in times(course)
     assert lms(course, "came-in", table, *named, *BERLIN) == 0
     assert times(course)["s002"] == "2026-03-05T18:00:00"
+
+
+def test_a_time_at_which_nothing_can_have_come_in_is_listed(course, tmp_path, capsys):
+    table = tmp_path / "times.csv"
+    table.write_text("student,time\ns001,2062-03-05 10:00\ns002,1970-01-01 00:00 UTC\n")
+    assert lms(course, "came-in", table) == 1
+    assert "or cannot be" in (said := capsys.readouterr().out)
+    assert "s001 (“2062-03-05 10:00”), s002 (“1970-01-01 00:00 UTC”)" in said
+    assert times(course) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says"),
+    [
+        (
+            "name,student,time\nM,s001,2026-03-09 10:00,s002,2026-03-01 10:00\n",
+            1,
+            "line 2: expected 3 cells",
+        ),
+        (
+            "student,time\ns001,2026-03-09 10:00\nS001,2026-03-01 10:00\n",
+            1,
+            "so that it names nobody: s001",
+        ),
+        (
+            "student,time,time\ns001,2026-03-09 10:00,2026-03-01 10:00\n",
+            2,
+            "found 2 columns of that name",
+        ),
+        ("student,student,time\ns001,s002,2026-03-09 10:00\n", 2, "found 2 columns of that name"),
+        ("student,t\x1b[2Jime\ns001,2026-03-09 10:00\n", 2, "t�[2Jime"),
+        (",".join(["student", *map(str, range(9999))]) + "\ns001\n", 2, "--column"),
+    ],
+    ids=[
+        "a comma in a name",
+        "a twin",
+        "two times",
+        "two ids",
+        "a terminal's order",
+        "10 000 columns",
+    ],
+)
+def test_no_table_gives_somebody_a_time_of_another(course, tmp_path, capsys, text, status, says):
+    table = tmp_path / "times.csv"
+    table.write_text(text, encoding="utf-8")
+    assert lms(course, "came-in", table, *BERLIN) == status
+    said = "".join(capsys.readouterr())
+    assert says in said and "\x1b" not in said and len(said) < 2000
+    path = course / "grading" / ASSIGNMENT / "came_in.json"
+    assert not path.exists() or times(course) == {}
+
+
+def test_times_that_others_keep_meanwhile_are_not_lost(course):
+    one, other = Times(course, ASSIGNMENT), Times(course, ASSIGNMENT)
+    one.put({"s001": datetime(2026, 3, 5)})
+    other.put({"s002": datetime(2026, 3, 6)})
+    assert [*times(course)] == ["s001", "s002"]
+
+
+SPOILT = ["{", "[]", '{"s001": 5}', '{"s001": "yesterday"}', '{"s001": "2026-03-05T10:00:00Z"}', '{"s001": 1e300}']  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SPOILT)
+@pytest.mark.parametrize(
+    ("kept", "file"),
+    [(Times, "came_in.json"), (Waiting, "extensions.json")],
+    ids=["times", "more time"],
+)
+def test_what_is_kept_and_cannot_be_read_is_named(course, text, kept, file):
+    path = course / "grading" / ASSIGNMENT / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    if (kept, text) == (Waiting, '{"s001": 5}'):
+        assert kept(course, ASSIGNMENT).lengths == {"s001": timedelta(seconds=5)}
+        return
+    with pytest.raises(CourseError, match=f"{file} cannot be read"):
+        kept(course, ASSIGNMENT)
 
 
 def test_a_zone_that_is_none_is_refused(course, tmp_path, capsys):

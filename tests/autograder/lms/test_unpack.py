@@ -454,3 +454,84 @@ def test_an_archive_without_end_is_refused(course, tmp_path, capsys, monkeypatch
     packed = archive(tmp_path / "s.zip", {f"a_{n}_{n}_{NOTEBOOK}": "x" for n in range(11)})
     assert lms(course, "unpack", packed) == 2
     assert "at most 10 entries" in capsys.readouterr().err
+
+
+def of_anna(tmp_path, files):
+    names = {
+        f"Anna Ångström_501_assignsubmission_file_/{name}": data for name, data in files.items()
+    }
+    return archive(tmp_path / "m.zip", names)
+
+
+@pytest.mark.parametrize("odd", ["x/y.csv", f"{NOTEBOOK}/y.csv"])
+def test_a_file_in_the_way_of_another_is_refused_alone(course, moodle, tmp_path, capsys, odd):
+    for text in ("first", "second"):
+        packed = of_anna(tmp_path, {NOTEBOOK: text, "x": "1", odd: "2"})
+        assert lms(course, "unpack", packed, "--students", moodle, "--by", "id") == 1
+        place = f"s001/{ASSIGNMENT}"
+        assert submitted(course) == {f"{place}/{NOTEBOOK}": text, f"{place}/x": "1"}
+    assert f"{odd}: another file has the name of its folder" in capsys.readouterr().out
+
+
+def test_what_was_there_stays_where_the_next_attempt_cannot_be_written(
+    course, moodle, tmp_path, capsys, monkeypatch
+):
+    words = "--students", moodle, "--by", "id"
+    lms(course, "unpack", of_anna(tmp_path, {NOTEBOOK: "first"}), *words)
+
+    def fails(*_):
+        raise PermissionError("no")
+
+    monkeypatch.setattr(unpacking.Target, "_made", fails)
+    assert lms(course, "unpack", of_anna(tmp_path, {NOTEBOOK: "second"}), *words) == 1
+    assert submitted(course) == {f"s001/{ASSIGNMENT}/{NOTEBOOK}": "first"}
+    said = capsys.readouterr().out
+    assert "s001: its folder cannot be written" in said and "0 new, 0 replaced" in said
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("class.html", "class.csv", "came_in.json"),
+        ("gradebook.db", "students.csv"),
+        ("feedback.html",),
+    ],
+)
+def test_a_file_that_is_called_as_a_report_stays_beside_its_notebook(
+    course, moodle, tmp_path, names
+):
+    before = (course / "gradebook.db").read_bytes()
+    packed = of_anna(tmp_path, {NOTEBOOK: "x", **dict.fromkeys(names, "id\neve\n")})
+    assert lms(course, "unpack", packed, "--students", moodle, "--by", "id") == 0
+    assert {f"s001/{ASSIGNMENT}/{name}" for name in names} < submitted(course).keys()
+    assert not {path.name for path in (course / "grading").rglob("*")} & {"class.html", "class.csv"}
+    assert (course / "gradebook.db").read_bytes() == before and not (
+        course / "students.csv"
+    ).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says"),
+    [
+        # Mallory is called "M,502,ben", and nobody quoted that
+        (
+            "name,number,student\nM,502,ben,501,mallory\nBen,502,ben\n",
+            1,
+            "line 2: expected 3 cells",
+        ),
+        ("number,number,student\n501,502,ben\n", 2, "one column number"),
+        ("number,student,student\n502,ben,mallory\n", 2, "2 columns of that name"),
+    ],
+    ids=["a comma in a name", "two numbers", "two ids"],
+)
+def test_no_table_gives_somebody_the_work_of_another(tmp_path, capsys, text, status, says):
+    course = course_with(tmp_path / "course", {"ben": 1, "mallory": 1})
+    table = tmp_path / "who.csv"
+    table.write_text(text)
+    files = {"M_501": "evil", "Ben_502": "right"}
+    names = {f"{who}_assignsubmission_file_/{NOTEBOOK}": data for who, data in files.items()}
+    packed = archive(tmp_path / "m.zip", names)
+    assert lms(course, "unpack", packed, "--students", table) == status
+    assert says in "".join(capsys.readouterr())
+    found = {f"ben/{ASSIGNMENT}/{NOTEBOOK}": "right"} if status == 1 else {}
+    assert submitted(course) == found

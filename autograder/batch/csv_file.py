@@ -1,6 +1,6 @@
-"""A platform's table (CSV), written back with other values in some of its cells.
+"""A table of people (CSV) that others wrote, and may be written back with other values in some cells.
 
-All other bytes stay: the mark at the beginning, separators, quotes, line ends. Python's csv module could
+All other bytes stay then: the mark at the beginning, separators, quotes, line ends. Python's csv module could
 not promise that. No dialect of it writes what Moodle's PHP and Canvas's Ruby write, which put some cells
 in quotes and not others by rules of their own, and it takes an empty cell and "" for the same.
 """
@@ -8,16 +8,18 @@ in quotes and not others by rules of their own, and it takes an empty cell and "
 from __future__ import annotations
 
 import codecs
+import math
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from autograder.bounds import LARGEST_TABLE, MOST_ROWS, MOST_TABLE_CELLS
 from autograder.errors import CourseError
 from autograder.grade.submission import read_plain
 
-LARGEST_TABLE = 64 << 20  # bytes
 SEPARATORS = ",;\t"
 EXCELS_LINE = re.compile(r'"?sep=([,;\t])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 LINE_END = re.compile(r"\r\n|\r|\n")
@@ -98,6 +100,24 @@ class Table:
         """The names of the columns, without spaces around them."""
         return [value.strip() for value in self.head.values]
 
+    def spilt(self, row: Row) -> bool:
+        """Whether something stands beyond the last column, so that the row was cut at the wrong places."""
+        return any(value.strip() for value in row.values[len(self.heading) :])
+
+    def column(self, name: str) -> int:
+        """The one column of this name.
+
+        Raises:
+            TableError: there is none, or several.
+        """
+        if (count := self.heading.count(name)) != 1:
+            found = f"{count} of them" if count else "none"
+            there = ", ".join(filter(None, self.heading))
+            raise TableError(
+                f"expected one column {name} in the first row of {self.name}, found {found}. There stands: {there}"
+            )
+        return self.heading.index(name)
+
     @property
     def doubts(self) -> list[str]:
         """What a spreadsheet program has left in the file, and a platform may not understand."""
@@ -147,27 +167,28 @@ class Table:
         return self.mark + text.encode(self.encoding)
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path, fewest: int = 2) -> Table:
     """Read a table of values between separators (CSV), whichever of , ; and tab these are.
 
+    Args:
+        path: of a plain file.
+        fewest: columns that it must have.
+
     Raises:
-        TableError: there is no such file, or no table with a header in it.
+        TableError: there is no such file, no table with a header in it, or a larger one than is read.
     """
     data = read_plain(path, LARGEST_TABLE)
     if data is None:
         raise TableError(
             f"expected a table of at most {LARGEST_TABLE >> 20} MiB in {path}, found no such file. "
-            "Download the platform's own export (CSV), and name that"
+            "Download the export (CSV) again, and name the file itself, no link"
         )
     mark, encoding = next((known for known in MARKS if data.startswith(known[0])), (b"", "utf-8"))
     try:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError:
-        if mark or b"\0" in data:
-            raise TableError(
-                f"expected a table of text in {path}, found other bytes. If it is a spreadsheet "
-                "(.xlsx), save it as CSV first"
-            ) from None
+        if mark:
+            raise _no_text(path) from None
         # as Windows programs write where they do not write UTF-8; every byte has a sign here
         encoding = WINDOWS
         text = data.decode(encoding)
@@ -176,6 +197,8 @@ def read_table(path: Path) -> Table:
             f"expected a table of text in {path}, found an archive or a spreadsheet. "
             "Export it as CSV, or save it so"
         )
+    if "\0" in text:
+        raise _no_text(path)
     excels = EXCELS_LINE.match(text)
     excels_line, separators = (excels[0], excels[1]) if excels else ("", SEPARATORS)
     rest, first = text[len(excels_line) :], 2 if excels else 1
@@ -186,10 +209,10 @@ def read_table(path: Path) -> Table:
 
     # the sign that makes the most columns of the header; a comma, if none makes any
     separator = max(separators, key=columns)
-    if columns(separator) < 2:
+    if columns(separator) < fewest:
         raise TableError(
             f"expected a table with names of columns in {path}, found "
-            f"{'a single column' if columns(separator) else 'nothing'}. Download the platform's export again"
+            f"{'a single column' if columns(separator) else 'nothing'}. Export it again as CSV"
         )
     return Table(
         path.name,
@@ -201,21 +224,51 @@ def read_table(path: Path) -> Table:
     )
 
 
+def read_own_table(path: Path, fewest: int = 2) -> Table | None:
+    """Read a table that somebody keeps in the course folder; None if there is none.
+
+    Raises:
+        TableError: as `read_table`, or it is not in UTF-8, so that letters in it are anybody's guess.
+    """
+    if not path.exists() and not path.is_symlink():
+        return None
+    table = read_table(Path(os.path.realpath(path)), fewest)
+    if table.encoding == WINDOWS:
+        raise TableError(
+            f"{path} cannot be read, since it is not in UTF-8. Save it as CSV in UTF-8"
+        )
+    return table
+
+
+def _no_text(path: Path) -> TableError:
+    return TableError(
+        f"expected a table of text in {path}, found other bytes. If it is a spreadsheet (.xlsx), save it as "
+        "CSV in UTF-8 first"
+    )
+
+
 def _rows(text: str, separator: str, line: int, path: Path) -> Iterator[Row]:
     """The rows of a table that begins in this line, as RFC 4180 and Python's csv module read them."""
     cell = re.compile(
         rf'((?:{QUOTED.pattern}|(?!"))[^{separator}\r\n]*)(?P<end>{separator}|\r\n|\r|\n|\Z)'
     )
     cells: list[str] = []
-    at = 0
+    at = rows = all_cells = 0
     while at < len(text) or cells:
         match = cell.match(text, at)
         if not match:
             raise TableError(
                 f"line {line} of {path}: expected a quote that ends the cell, found none. "
-                "Download the platform's export again"
+                "Export the table again"
             )
         cells.append(match[1])
+        all_cells += 1
+        rows += match["end"] != separator
+        if rows > MOST_ROWS or all_cells > MOST_TABLE_CELLS:
+            raise TableError(
+                f"expected at most {MOST_ROWS} rows and {MOST_TABLE_CELLS} cells in {path}, found more. Is it "
+                "the table of one course?"
+            )
         at = match.end()
         if match["end"] != separator:
             yield Row(tuple(cells), match["end"], line)
@@ -230,11 +283,15 @@ def _unquoted(cell: str) -> str:
 
 
 def number_in(text: str) -> float | None:
-    """The number that a cell holds; the last point or comma is the decimal one, as Canvas reads it."""
+    """The number that a cell holds; the last point or comma is the decimal one, as Canvas reads it.
+
+    There is none where it is larger than a computer's numbers are.
+    """
     if not NUMBER.fullmatch(text.strip()):
         return None
     *front, last = re.split(r"[.,]", text.strip())
-    return float(f"{''.join(front)}.{last or 0}" if front else last)
+    number = float(f"{''.join(front)}.{last or 0}" if front else last)
+    return number if math.isfinite(number) else None
 
 
 def as_number(value: float, comma: bool = False) -> str:

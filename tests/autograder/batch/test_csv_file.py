@@ -3,12 +3,13 @@
 import csv
 import io
 import random
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.lms.csv_file import TableError, as_number, number_in, read_table
+from autograder.batch.csv_file import TableError, as_number, number_in, read_table
 
 CELL = st.text(alphabet='ab ",;\t\r\n=ü-1', max_size=8)
 
@@ -125,10 +126,35 @@ def test_a_table_that_is_not_there(tmp_path):
         read_table(tmp_path / "link.csv")
 
 
+WITHOUT_END = {
+    "rows": b"a,b\n" + b"\n" * 300_000,
+    "cells": b"a,b\n" + b"," * 3_000_000,
+    "columns": b",".join(b"%d" % number for number in range(2_100_000)),
+    "an open quote": b'a,b\n"' + b'""' * 5_000_000,
+    "no mark of its encoding": "a,b\n".encode("utf-16-le"),
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_END)
+def test_a_table_without_end_is_refused_within_seconds(file, kind):
+    began = time.process_time()
+    with pytest.raises(TableError) as stopped:
+        table_in(file, WITHOUT_END[kind])
+    assert time.process_time() - began < 15
+    assert len(str(stopped.value)) < 2000
+
+
+def test_a_message_quotes_nothing_that_a_terminal_obeys(file):
+    table = table_in(file, "a\x1b[2J,b\u202e\n".encode())
+    with pytest.raises(TableError) as stopped:
+        table.column("id")
+    assert "a�[2J, b�" in str(stopped.value)
+
+
 @pytest.mark.parametrize(
     ("cell", "number"),
     [("8", 8), ("8.50", 8.5), ("8,50", 8.5), ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("-2", -2), ("7.", 7),
-     ("", None), ("EX", None), ("80 %", None), ("-", None), ("=1", None)],
+     ("", None), ("EX", None), ("80 %", None), ("-", None), ("=1", None), ("9" * 400, None), ("NaN", None), ("1e999", None)],
 )  # fmt: skip
 def test_numbers_are_read_as_canvas_reads_them(cell, number):
     assert number_in(cell) == number
