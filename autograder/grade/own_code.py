@@ -38,7 +38,7 @@ from autograder.probe.messages import AnyRequest, CallRequest, ModuleRequest, Qu
 from autograder.probe.wire import WireError, encode
 
 NUMBER = 2  # questions for each student
-MOST = 20  # changes that are tried in a part
+MOST = 60  # changes that are tried in a part
 MOST_NUMBERS = 1_000  # of a result, so that one of them can be asked for
 TRIES = 3  # inputs that are drawn, since on some of them a change does not show
 NEAR = 0.006  # an answer with two decimals
