@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a4_masks
-#     deeper: 18
-#     minutes: 50
+#     deeper: 19
+#     minutes: 49
 #     summary: Causal and padding masks, −∞ before the softmax, and how to find a leak.
 #   jupytext:
 #     text_representation:
@@ -18,21 +18,20 @@
 # %% [markdown]
 # # Lecture 4: Masked attention
 #
-# From now on we speak of **tokens**, the units that a model reads; ours are words, punctuation and marks such as
-# `<bos>`. A model that learns to generate text must not attend to the tokens it is about to predict, and no token
-# should attend to padding. A **mask** decides which query may attend to which key. It takes one line of code, and if
-# that line lets through too much, training looks perfect and the model is useless.
+# A model that learns to generate text must not attend to the **tokens** it is about to predict. Tokens are the units that
+# a model reads; ours are words, punctuation and marks such as `<bos>`. A **mask** decides which query may attend to which
+# key. It takes one line of code, and if that line lets through too much, training looks perfect and the model is useless.
 #
 # <!-- slide: By the end you can build masks and find leaks -->
 #
 # **By the end of this lecture you will be able to**
 #
-# - explain why a decoder may not see the future, and build shifted targets;
+# - explain why a decoder must not see the future, and build shifted targets;
 # - build causal and padding masks, combine them, and predict their shapes;
 # - explain why −∞ is written *before* the softmax, and handle a query that may attend to nothing;
-# - find a leak of future tokens in a model without training it.
+# - find a leak in a model without training it, and say what this test cannot see.
 #
-# **Time** about 50 minutes with views and questions, and 18 for going deeper.
+# **Time** about 49 minutes with views and questions, and 19 for going deeper.
 # **Needs** queries, keys, values and the scale of [lecture 3](03_scaled_dot_product_attention.ipynb).
 
 # %%
@@ -40,7 +39,6 @@ import warnings
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -56,10 +54,10 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # %% [markdown]
 # ## 1. What a decoder may know
 #
-# A decoder **generates** a sentence one token at a time. When it predicts token 3, token 4 does not exist. In training
-# it does, so that one pass can predict all tokens side by side, each from the true tokens before it. This is **teacher
-# forcing** (Williams and Zipser, 1989), which you met in lecture 1. It is also dangerous, because the answers are in
-# the same tensor as the questions.
+# A decoder **generates** a sentence one token at a time. When it predicts token 3, neither token 3 nor any later one
+# exists. In training they all do; token 3 is input 4. So one pass can predict all tokens side by side, each from the true
+# tokens before it, as in the **teacher forcing** of lecture 1 (Williams and Zipser, 1989). It is also dangerous, because
+# the answers are in the same tensor as the questions.
 #
 # <!-- slide: Input 4 is the answer that output 3 must give -->
 #
@@ -76,9 +74,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # $y^{(i-1)}$, where $y^{(0)}$ is `<bos>`, the beginning of a sentence. From the output $z^{(i)}$ the model predicts
 # $y^{(i)}$.
 #
-# So **position $i$ may attend to position $j$ if $j \le i$.** That includes position $i$ itself, whose input is
-# $y^{(i-1)}$. The next input is the answer $y^{(i)}$. Any path from an answer to the output that has to predict it is
-# called a **leak**. Only the decoder is restricted like this, because an encoder reads a sentence that is finished.
+# So **position $i$ may attend to position $j$ if $j \le i$.** That includes itself, whose input is $y^{(i-1)}$. The next
+# input is the answer $y^{(i)}$. Any path from an answer to the output that has to predict it is a **leak**. Only the
+# decoder is restricted like this, because an encoder reads a sentence that is finished.
 
 # %% [markdown]
 # ## 2. Shifted targets
@@ -103,8 +101,7 @@ for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
     print(f"{name:>7}: " + " ".join(f"{vocabulary[k]:>6}" for k in row))
 
 # %% [markdown]
-# Position $i$ sees inputs 1 to $i$. Since the inputs are shifted, these are `<bos>` and the targets 1 to $i-1$. Hiding
-# position $i$ from itself as well, "to be safe", would leave position 1 with nothing to attend to.
+# Position $i$ sees inputs 1 to $i$. Since the inputs are shifted, these are `<bos>` and the targets 1 to $i-1$.
 
 # %% [markdown]
 # ## 3. The causal mask
@@ -130,23 +127,20 @@ for i in range(T):
 # ### Then the mask
 #
 # A mask is a `bool` tensor with one row per query and one column per key. In this course **`True` means may
-# attend**, while some of PyTorch's modules mean the opposite (section 8). Here are three ways to build the causal mask:
+# attend**, while some of PyTorch's modules mean the opposite (section 8). Here are two ways to build the causal mask:
 
 # %% slide="The causal mask is the rule $j \\le i$, written down"
-by_loop = torch.empty(T, T, dtype=torch.bool)
-for i in range(T):
-    for j in range(T):
-        by_loop[i, j] = j <= i
-
 position = torch.arange(T)
 by_comparison = position[None, :] <= position[:, None]  # (1, T) with (T, 1) -> (T, T)
 by_tril = torch.ones(T, T, dtype=torch.bool).tril()  # the lower triangle with its diagonal
 print(by_tril.int())
 
 # %% tags=["hide-input"]
-assert torch.equal(by_comparison, by_loop) and torch.equal(by_tril, by_loop)
-assert torch.equal(masks.causal_mask(T), by_loop)
-print("all three are the mask of course_utils")
+for i in range(T):
+    for j in range(T):
+        assert by_comparison[i, j] == by_tril[i, j] == (j <= i)
+assert torch.equal(masks.causal_mask(T), by_tril)
+print("both are the mask of course_utils")
 
 # %% [markdown]
 # The comparison is the rule $j \le i$ itself, so it is easy to check and to change. With `& (position[:, None] -
@@ -170,11 +164,16 @@ questions.ask("04", "how-many-cells-are-visible")
 #
 # Code usually writes −∞ *over* the hidden scores instead of adding it.
 
+
 # %% slide="One masked pass equals one pass per prefix"
+def masked_softmax(scores, mask):
+    """Softmax over the visible keys; masked_fill writes where it is told True, so it gets ~mask."""
+    return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+
+
 mask = masks.causal_mask(T)  # (T, T)
 scaled_scores = query @ key.T / d_k**0.5  # (T, T): all at once, the future among them
-# masked_fill writes where its mask is True, so it is told what is hidden: ~mask
-weights = scaled_scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)  # (T, T)
+weights = masked_softmax(scaled_scores, mask)  # (T, T)
 output = weights @ value  # (T, d_v)
 print("one masked pass gives what five passes gave:", torch.allclose(output, output_by_loop))
 
@@ -186,7 +185,44 @@ assert torch.allclose(weights, of_the_course[1], atol=1e-6)
 print("hidden weights are exactly 0; course_utils.attention agrees")
 
 # %% [markdown]
-# This is why decoders are trained with a mask and not with a loop.
+# One masked pass replaces $T$ separate passes, which is why decoders are trained with a mask.
+#
+# ### A mask inside a module
+#
+# A causal mask is not a parameter, but it should move to the GPU with the model, and this is what **buffers** are for.
+# The head below cuts its mask to the length of the input. Its `not_padding` waits for section 4; dropout on the weights
+# comes in lecture 7.
+
+
+# %% slide="In a module, the mask is a buffer"
+class MaskedSelfAttention(nn.Module):
+    """One head under a mask: x (B, T, D) -> (B, T, D)."""
+
+    def __init__(self, d_model, may_attend):
+        super().__init__()
+        self.w_q = nn.Linear(d_model, d_model, bias=False)
+        self.w_k = nn.Linear(d_model, d_model, bias=False)
+        self.w_v = nn.Linear(d_model, d_model, bias=False)
+        self.register_buffer("may_attend", may_attend)  # (max_len, max_len), bool
+        self.softmax = masked_softmax
+
+    def forward(self, x, not_padding=True):
+        query, key, value = self.w_q(x), self.w_k(x), self.w_v(x)  # (B, T, D) each
+        scaled_scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # (B, T, T)
+        T = x.shape[1]
+        mask = self.may_attend[:T, :T] & not_padding
+        return self.softmax(scaled_scores, mask) @ value
+
+
+# %% tags=["hide-input"]
+torch.manual_seed(4)
+layer = MaskedSelfAttention(d_k, masks.causal_mask(8))
+x = torch.randn(B, T, d_k)
+expected, _ = attention.scaled_dot_product_attention(layer.w_q(x), layer.w_k(x), layer.w_v(x), mask)
+assert torch.allclose(layer(x), expected, atol=1e-6)
+assert [name for name, _ in layer.named_buffers()] == ["may_attend"]
+assert len(list(layer.parameters())) == 3
+print("the module gives what course_utils gives; its mask is a buffer and no parameter")
 
 # %% [markdown]
 # ### Four ways to do it, two of them wrong
@@ -221,8 +257,8 @@ assert ways["mask after the softmax"].sum() - louder > 0.25
 # <!-- slide: Zeros hide nothing, and masking after the softmax leaks -->
 #
 # - **A score of 0 hides nothing**, because $\exp(0) = 1$, and the future keeps 35 % of the weight.
-# - **The mask after the softmax** leaves a row that no longer sums to one. Worse, **it leaks**, because the hidden scores
-#   are still in the denominator, so that tokens 1 and 2 lose weight when the score of token 3 grows.
+# - **The mask after the softmax** leaves a row that no longer sums to one. Worse, **it leaks**: the hidden scores are
+#   still in the denominator, so tokens 1 and 2 lose weight when the score of token 3 grows.
 # - **Renormalised**, the row is right on paper, and usually on a computer, too (section 7). −∞ before the softmax
 #   needs no such care.
 
@@ -236,38 +272,31 @@ questions.ask("04", "zero-for-hidden-scores")
 # press the space bar, to hide or show it. Predict first, and then try:
 #
 # 1. Hide "you" from "me", in the last row. What happens to the other weights of this row, and to the other rows?
-# 2. Press *as given*, and hide the diagonal, cell by cell. What does the row of "can" attend to now?
-# 3. **Find the leak.** Under *attention* there are three more masks. One leaks, one leaves a position with nothing to see,
+# 2. **Find the leak.** Under *attention* there are three more masks. One leaks, one leaves a position with nothing to see,
 #    and one is safe but hides more than it must. Which is which, and through which cell does the answer get in?
 
 # %% slide="Find the leak: which of three masks lets the answer through?" tags=["hide-input"]
 inputs = ["<bos>", "can", "you", "help", "me"]
-PRESETS = {
-    "causal": masks.causal_mask(T),
-    "off by one": torch.ones(T, T, dtype=torch.bool).tril(diagonal=1),
-    "diagonal hidden": torch.ones(T, T, dtype=torch.bool).tril(diagonal=-1),
-}
 one_more_hidden = masks.causal_mask(T)
 one_more_hidden[4, 2] = False
 one_leak = masks.causal_mask(T)
 one_leak[2, 3] = True  # the row that must predict "help" sees "help"
 shown = {
-    "causal": PRESETS["causal"],
+    "causal": mask,
     "mask A": one_leak,
-    "mask B": PRESETS["diagonal hidden"],
+    "mask B": by_tril.tril(diagonal=-1),  # nobody sees itself
     "mask C": by_tril & ~by_tril.tril(diagonal=-2),  # itself and the token before
 }
 
 before, after = (
-    attention.masked_softmax(scaled_scores, chosen)[4]
-    for chosen in (PRESETS["causal"], one_more_hidden)
+    attention.masked_softmax(scaled_scores, chosen)[4] for chosen in (mask, one_more_hidden)
 )
 growth = (after / before)[one_more_hidden[4]]  # (4,), one factor for all
 assert torch.allclose(growth, growth[0]) and abs(growth[0] - 1.47) < 0.005
 assert abs(attention.masked_softmax(scaled_scores, one_leak)[2, 3] - 0.07) < 0.005
 for letter, leaks_somewhere, leaves_nothing in [("A", 1, 0), ("B", 0, 1), ("C", 0, 0)]:
     chosen = shown[f"mask {letter}"]
-    assert (chosen & ~PRESETS["causal"]).sum() == leaks_somewhere
+    assert (chosen & ~mask).sum() == leaks_somewhere
     assert (~chosen.any(dim=-1)).sum() == leaves_nothing
 
 rounded_vectors = [numbers.round(decimals=3) for numbers in (query, key, value)]
@@ -287,7 +316,7 @@ live.attention_view(
 # <details><summary>What you should see</summary>
 #
 # - Hiding a cell multiplies the other visible weights of *that row* by one factor, here 1.47, and changes no other row.
-# - With the diagonal hidden, as in mask B, the first row sees nothing and gets zeros, and "can" attends to `<bos>` only.
+# - Mask B hides the diagonal, so the first row sees nothing and gets zeros.
 # - Mask A leaks, because the row of "you" must predict "help" and sees "help". The weight is only 0.07, but training
 #   would raise it, since attending to the answer lowers the loss.
 # - Mask C shows each token itself and the one before.
@@ -297,15 +326,15 @@ live.attention_view(
 # %% [markdown]
 # ## 4. Padding
 #
-# Short sentences of a batch are filled up with `<pad>`, and nobody should attend to it.
+# Short sentences of a batch are filled up with `<pad>`, and no query should attend to it.
 #
 # <!-- slide: Padding hides keys, never queries -->
 #
 # - **Only keys are masked.** The row of a pad may compute whatever it likes, since the loss leaves out every
 #   position whose *target* is a pad.
 # - **Masks combine by `&`**, because a key may be seen only if *every* mask allows it.
-# - **Shapes do the rest.** Scores are $(B, H, T, S)$, for the batch, the heads of lecture 5 (for now one), the queries
-#   and the keys. Where a mask is the same along an axis, it has length 1 there, and broadcasting stretches it.
+# - **Shapes do the rest.** Scores are $(B, H, T, S)$: batch, heads (for now one), queries and keys. Where a mask is the
+#   same along an axis, it has length 1 there, and broadcasting stretches it.
 #
 # <!-- slide: Two masks combine to one of shape $(B, 1, T, T)$ -->
 #
@@ -334,10 +363,20 @@ for b in range(B):
 print("masks.padding_mask and masks.decoder_mask give the same")
 
 # %% [markdown]
+# In the module this is the `& not_padding`, of shape $(B, 1, T)$ since it has no heads.
+
+# %% tags=["hide-input"]
+# the module joins both masks, too
+expected, _ = attention.scaled_dot_product_attention(
+    layer.w_q(x), layer.w_k(x), layer.w_v(x), decoder_mask[:, 0]
+)
+assert torch.allclose(layer(x, not_padding[:, 0]), expected, atol=1e-6)
+
+# %% [markdown]
 # The result for a sentence must not depend on which other sentences share its batch. We check it for "`<bos>` thanks
 # `<eos>`", with random vectors as queries, keys and values:
 
-# %% slide="Masked, a sentence does not notice its neighbours in the batch"
+# %% slide="Masked, a sentence does not notice its neighbours in the batch" tags=["hide-input"]
 table = torch.randn(len(vocabulary), d_k, generator=generator)  # a vector for every token
 vectors = table[shifted][:, None]  # (B, 1, T, d_k)
 alone = vectors[1:, :, :3]  # "<bos> thanks <eos>", without padding
@@ -352,66 +391,9 @@ assert moved < 1e-6
 without, _ = attention.scaled_dot_product_attention(vectors, vectors, vectors)
 assert (without[1, :, :3] - unpadded[0]).abs().max() > 0.1
 
-# %% slide="Six masks, and one of them leaks" tags=["hide-input"]
-second_sentence = not_padding[1, 0].expand(T, T)
-gallery = {
-    "causal": PRESETS["causal"],
-    "padding: two pads": second_sentence,
-    "decoder: both, by &": decoder_mask[1, 0],
-    "off by one: a leak": PRESETS["off by one"],
-    "diagonal hidden: row 1 empty": PRESETS["diagonal hidden"],
-    "cross: T = 3, S = 5": second_sentence[:3],
-}
-figure, axes = plt.subplots(2, 3, figsize=(10, 7.8))
-for number, (ax, (title, shown_mask)) in enumerate(zip(axes.flat, gallery.items(), strict=True)):
-    plotting.mask_map(
-        shown_mask,
-        ax=ax,
-        query_label="" if number % 3 else "query",
-        key_label="key" if number >= 3 else "",
-    )
-    ax.set_yticks(range(len(shown_mask)), range(1, len(shown_mask) + 1))
-    ax.set_xticks(range(T), range(1, T + 1))
-    ax.set(title=title, aspect="equal", anchor="N")
-for i, j in (PRESETS["off by one"] & ~PRESETS["causal"]).nonzero().tolist():
-    plotting.outline_cell(axes[1, 0], i, j)
-    axes[1, 0].patches[-1].set_clip_on(False)
-plotting.picture(
-    figure,
-    caption="Six masks, queries in rows and keys in columns. Filled cells may be seen, hatched ones are hidden, "
-    "framed ones leak.",
-    alt="Six masks as grids, queries as rows, keys as columns, filled where a query may attend, "
-    "hatched where it may not. Causal: lower triangle with its diagonal. Padding: all rows equal, "
-    "keys 4 and 5 hidden. Decoder: lower triangle with keys 4 and 5 hidden. Off by one: lower "
-    "triangle and one diagonal above it, whose four cells are framed as a leak. Diagonal hidden: "
-    "lower triangle without diagonal, row 1 is empty. Cross-attention: three rows and five columns, "
-    "keys 4 and 5 hidden.",
-)
-
 # %% [markdown]
-# ### The trap: a mask of shape (B, S)
-#
-# It is tempting to omit the axes of length 1. Broadcasting aligns shapes from the *right*, so against scores $(B, H, T,
-# S)$ a mask $(B, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence. Usually that stops with
-# an error. But if a batch happens to have as many sentences as queries, nothing complains, and query $i$ gets the
-# padding of sentence $i$.
-
-# %% tags=["hide-input"]
-# T = 4 queries and B = 3 sentences: an error. T = 3 = B: weight on padding, and none with (B, 1, 1, S)
-ids = torch.tensor([[3, 4, 5, 6, 3], [7, 4, PAD, PAD, PAD], [3, 5, 6, PAD, PAD]])  # (B, S) = (3, 5)
-flat_mask = ids != PAD  # (3, 5)
-try:
-    attention.masked_softmax(torch.randn(3, 2, 4, 5, generator=generator), flat_mask)
-except ValueError:
-    stopped = True
-assert stopped
-three_queries = torch.randn(3, 2, 3, 5, generator=generator)  # (B, H, T, S) with T = 3 = B
-is_pad = (ids == PAD)[:, None, None, :]  # (B, 1, 1, S)
-flat, right = (
-    (attention.masked_softmax(three_queries, chosen) * is_pad).sum()
-    for chosen in (flat_mask, masks.padding_mask(ids, PAD))
-)
-assert flat > 1 and right == 0
+# Do not omit the axes of length 1. Broadcasting aligns shapes from the *right*, so a mask $(B, S)$ is read as $(T, S)$, with
+# one row per *query* instead of one per sentence. Usually that stops with an error, but not always (section 8).
 
 # %% slide="What does a padding mask without its axes of length 1 do?" tags=["hide-input"]
 questions.ask("04", "a-flat-padding-mask")
@@ -424,13 +406,18 @@ questions.ask("04", "a-flat-padding-mask")
 # %% slide="With every key hidden, the softmax is NaN"
 left_padded = masks.decoder_mask(torch.tensor([[PAD, PAD, BOS, 3]]), PAD)[0, 0]  # (4, 4)
 print(left_padded.int())
-print(torch.zeros(4, 4).masked_fill(~left_padded, -torch.inf).softmax(dim=-1))
+empty_rows = masked_softmax(torch.zeros(4, 4), left_padded)
+print(empty_rows)
+
+values = torch.ones(4, 2, requires_grad=True)
+(empty_rows @ values)[2:].sum().backward()  # the loss leaves out both empty rows
+print("gradient of the values:", values.grad.flatten())
 
 # %% [markdown]
-# A NaN does not stay in its row. Even if the loss leaves the row out, the backward pass multiplies its gradient, 0, by
-# the NaN weights, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. A single optimiser step then ruins the whole model. In
+# A NaN does not stay in its row. The loss leaves the empty rows out, so their gradient is 0, but the backward pass
+# multiplies it by the NaN weights, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. One optimiser step then ruins the model. In
 # this course **a query that may attend to nothing gets weights and output zero, with finite gradients.** One way is to
-# fill before the softmax and again after it.
+# fill before the softmax and again after it, as the module does from now on.
 
 
 # %% slide="Fill before the softmax and again after it"
@@ -450,88 +437,47 @@ assert (ours[0] == 0).all() and torch.allclose(ours[1:], weights[1:], atol=1e-6)
 assert (masked_softmax(torch.zeros(4, 4), left_padded)[:2] == 0).all()
 
 # %% [markdown]
-# ### A mask inside a module
-#
-# A causal mask is not a parameter, but it should move to the GPU with the model, and this is what **buffers** are for.
-# The head below cuts its mask to the length of the input and joins it with the padding mask.
-
-
-# %%
-class MaskedSelfAttention(nn.Module):
-    """One head under a mask: x (B, T, D), is_token (B, T) -> (B, T, D)."""
-
-    def __init__(self, d_model, may_attend, softmax=masked_softmax):
-        super().__init__()
-        self.w_q = nn.Linear(d_model, d_model, bias=False)
-        self.w_k = nn.Linear(d_model, d_model, bias=False)
-        self.w_v = nn.Linear(d_model, d_model, bias=False)
-        self.register_buffer("may_attend", may_attend)  # (max_len, max_len), bool
-        self.softmax = softmax
-
-    def forward(self, x, is_token):
-        query, key, value = self.w_q(x), self.w_k(x), self.w_v(x)  # (B, T, D) each
-        scaled_scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # (B, T, T)
-        size = x.shape[1]
-        mask = (
-            self.may_attend[:size, :size] & is_token[:, None, :]
-        )  # (T, T) & (B, 1, T): no heads yet
-        return self.softmax(scaled_scores, mask) @ value
-
-
-# %% tags=["hide-input"]
-# the module gives what course_utils gives, and its mask is a buffer and no parameter
-torch.manual_seed(4)
-layer = MaskedSelfAttention(d_k, masks.causal_mask(8))
-x = torch.randn(B, T, d_k, generator=generator)
-expected, _ = attention.scaled_dot_product_attention(
-    layer.w_q(x), layer.w_k(x), layer.w_v(x), decoder_mask[:, 0]
-)
-assert torch.allclose(layer(x, shifted != PAD), expected, atol=1e-6)
-assert [name for name, _ in layer.named_buffers()] == ["may_attend"]
-assert len(list(layer.parameters())) == 3
-
-# %% [markdown]
 # ## 5. Finding a leak
 #
 # ### Without training
 #
-# A parameter called `mask` may be applied after the softmax, or not at all. So we test what the *model* does:
+# An argument called `mask` may be applied after the softmax, or ignored. So we test what the *model* does:
 #
 # <!-- slide: Test the model, not its mask -->
 #
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
-# We test a small language model with token vectors, position vectors (lecture 6), and two layers of masked attention,
-# each followed by a small network. The sums `x + …` are **residual connections**, and the outputs are logits, one for
-# each possible next token.
+# We test a small language model: two layers of masked attention, each followed by a small network, and logits for each
+# possible next token. One line matters here, the call of `attend`, since nowhere else do positions meet. Position
+# vectors come in lecture 6, and the sums `x + …`, **residual connections**, in lecture 7.
 
 
 # %%
 class LanguageModel(nn.Module):
     """Logits for the token that each position must predict: ids (B, T) -> (B, T, V)."""
 
-    def __init__(self, vocabulary_size, may_attend, softmax=masked_softmax, d_model=64):
+    def __init__(self, vocabulary_size, may_attend, d_model=64):
         super().__init__()
         self.token_vectors = nn.Embedding(vocabulary_size, d_model)
         self.position_vectors = nn.Embedding(len(may_attend), d_model)
         self.attention, self.feed_forward = nn.ModuleList(), nn.ModuleList()
         for _ in range(2):
             wide, narrow = nn.Linear(d_model, 2 * d_model), nn.Linear(2 * d_model, d_model)
-            self.attention.append(MaskedSelfAttention(d_model, may_attend, softmax))
+            self.attention.append(MaskedSelfAttention(d_model, may_attend))
             self.feed_forward.append(nn.Sequential(wide, nn.ReLU(), narrow))
         self.to_logits = nn.Linear(d_model, vocabulary_size)
 
     def forward(self, ids):
         x = self.token_vectors(ids) + self.position_vectors.weight[: ids.shape[1]]  # (B, T, D)
         for attend, feed_forward in zip(self.attention, self.feed_forward, strict=True):
-            x = x + attend(x, ids != PAD)
+            x = x + attend(x, (ids != PAD)[:, None, :])  # the only line in which positions meet
             x = x + feed_forward(x)
         return self.to_logits(x)  # (B, T, V)
 
 
 # %% [markdown]
-# The test treats the model as a black box from ids to logits. An *untrained* model is usually enough, because the mask
-# does not depend on the parameters.
+# The test treats the model as a black box from ids to logits. An *untrained* one is usually enough, because the mask does
+# not depend on the parameters.
 
 
 # %% slide="Change one token, and compare all outputs"
@@ -547,14 +493,13 @@ def changed_outputs(model, ids, other):
     return changed
 
 
-# %%
 def leaks(changed):
-    """The pairs (i, j) with j after i where the future got through."""
+    """True at (i, j), j after i, where the future got through."""
     return changed.triu(diagonal=1) > 1e-6
 
 
 # %% [markdown]
-# We test four models, of which only the first is masked as it should be.
+# We test four models, only the first of which is masked correctly.
 
 
 # %%
@@ -563,28 +508,52 @@ def mask_after_softmax(scores, mask):
 
 
 VOCABULARY_SIZE = 30  # any size will do, since nothing is trained yet
-length = 11
-causal = torch.ones(length, length, dtype=torch.bool).tril()
-off_by_one = torch.ones(length, length, dtype=torch.bool).tril(diagonal=1)
-padding_only = torch.ones(length, length, dtype=torch.bool)
+max_len = 11
+padding_only = torch.ones(max_len, max_len, dtype=torch.bool)
+causal, off_by_one = padding_only.tril(), padding_only.tril(diagonal=1)
 
 torch.manual_seed(5)
 models = {
     "causal": LanguageModel(VOCABULARY_SIZE, causal),
     "off by one": LanguageModel(VOCABULARY_SIZE, off_by_one),
     "padding only": LanguageModel(VOCABULARY_SIZE, padding_only),
-    "mask after the softmax": LanguageModel(VOCABULARY_SIZE, causal, softmax=mask_after_softmax),
+    "mask after the softmax": LanguageModel(VOCABULARY_SIZE, causal),
 }
+for attend in models["mask after the softmax"].attention:
+    attend.softmax = mask_after_softmax
 
-# %% slide="Two layers carry a leak of one token two tokens far"
+# %%
 probe = torch.tensor([[BOS, 3, 4, 5, 6, 8, 9]])  # (1, T): seven different ids
 UNUSED = 7  # an id that the probe does not contain
 for name, model in models.items():
     found = leaks(changed_outputs(model, probe, other=UNUSED))
-    seen = (found[0].nonzero().flatten() + 1).tolist()
-    print(f"{name:<23} {int(found.sum()):2d} of 21 pairs leak; position 1 depends on {seen}")
+    print(f"{name:<23} {int(found.sum()):2d} of 21 pairs leak")
 
-# %% tags=["hide-input"]
+# %% slide="Two layers carry a leak of one token two tokens far" tags=["hide-input"]
+figure, axes = plotting.panels(4, height=3.2)
+for number, (ax, (name, model)) in enumerate(zip(axes, models.items(), strict=True)):
+    reacts = changed_outputs(model, probe, other=UNUSED) > 1e-6
+    names = [str(i) for i in range(1, 8)]
+    plotting.mask_map(
+        reacts,
+        names,
+        names,
+        ax,
+        query_label="" if number else "output i",
+        key_label="changed token j",
+    )
+    for i, j in leaks(reacts.float()).nonzero().tolist():
+        plotting.dot_cell(ax, i, j)
+    ax.set_title(name.replace(" the ", "\nthe "), fontsize=12)
+    ax.set_aspect("equal")
+plotting.picture(
+    figure,
+    caption="Filled: output i changes when token j is replaced. A dot marks a leak, j after i.",
+    alt="Four grids of seven outputs in rows and seven changed tokens in columns. Causal: the lower triangle with its "
+    "diagonal is filled, no dots. Off by one: two further diagonals above it are filled and dotted, 11 leaks. Padding "
+    "only and mask after the softmax: all cells are filled, and all 21 above the diagonal are dotted.",
+)
+
 # how far each model sees ahead: 0, 2, 6 and 6 tokens; and every output reacts to all tokens up to its own
 past = torch.ones(7, 7, dtype=torch.bool).tril()
 for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
@@ -593,31 +562,32 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
     assert (changed[past] > 1e-4).all()
 
 # %% [markdown]
-# The off-by-one mask reveals only one extra token, yet position 1 depends on two: it sees position 2, and in the layer
-# below position 2 has already seen position 3. With $L$ layers the leak is $L$ tokens deep. The mask of the last model
-# is correct, and so you should test models and not masks.
+# The off-by-one mask reveals only one extra token, yet output 1 depends on two: position 1 sees position 2, which in the
+# layer below has already seen position 3. The mask of the last model is correct, which is why you test the model, not the
+# mask.
 #
 # A leak that the test finds is proof, once `eval()` has switched off dropout. Finding none counts only if each output
-# also reacts to the *earlier* tokens; section 6 shows why.
+# also reacts to the *earlier* tokens (section 6). **And the test sees the model, not the training pairs.** If you forget
+# the shift it finds nothing, so also check that input $i$ is target $i-1$, not target $i$.
 #
 # ### What a leak looks like when you train
 #
-# Three of these models now learn the English side of the course's corpus. We measure each in three ways, on 300
-# held-out sentences:
+# Three of these models now learn the English side of our corpus. We measure each in three ways, on 300 held-out
+# sentences:
 #
 # <!-- slide: One model, measured in three ways -->
 #
 # 1. **Teacher-forced.** The whole sentence goes in, and each position predicts its token, as validation usually does.
-# 2. **Token by token.** Position $i$ is asked when the input *ends* there, so there is nothing to look up.
-# 3. **Free-running.** The model gets three tokens and generates the rest. The result is **well-formed** if it ends, and if
-#    all pairs of neighbouring tokens occur in the training sentences.
+# 2. **Token by token.** The input is cut off at position $i$ before the model predicts, so there is nothing to look up.
+# 3. **Free-running.** The model gets three tokens and generates the rest. The result is **well-formed** if it ends and all
+#    its pairs of neighbours occur in the training sentences.
 
 # %% tags=["hide-input"]
 drawn = [pair.target for pair in data.sample_pairs(30_000, seed=0, part="train")]
-sentences = list(dict.fromkeys(text for text in drawn if len(text.split()) < length))
+sentences = list(dict.fromkeys(text for text in drawn if len(text.split()) < max_len))
 english = data.Vocabulary.from_sentences(sentences)
 rows = [[*english.encode(text), EOS] for text in sentences]
-ids = torch.tensor([row + [PAD] * (length - len(row)) for row in rows])  # (sentences, length)
+ids = torch.tensor([row + [PAD] * (max_len - len(row)) for row in rows])  # (sentences, max_len)
 held_out, train_ids = ids[:300], ids[300:]
 assert (PAD, BOS, EOS) == (data.PAD_ID, data.BOS_ID, data.EOS_ID)
 print(f"{len(train_ids)} sentences to train, {len(held_out)} held out, {len(english)} tokens")
@@ -652,17 +622,13 @@ def teacher_forced(model, target):
 @torch.no_grad()
 def token_by_token(model, target):
     shifted = masks.shift_right(target, BOS)  # (B, T)
-    steps = range(1, target.shape[1] + 1)
-    predicted = [model(shifted[:, :step])[:, -1].argmax(dim=-1) for step in steps]  # T times (B,)
-    return (torch.stack(predicted, dim=1) == target)[target != PAD].float().mean().item()
+    predicted = torch.empty_like(target)
+    for i in range(target.shape[1]):
+        logits = model(shifted[:, : i + 1])  # (B, i + 1, V): the input ends at position i
+        predicted[:, i] = logits[:, -1].argmax(dim=-1)
+    return (predicted == target)[target != PAD].float().mean().item()
 
 
-# %% [markdown]
-# As yardsticks, a *table of counts* predicts whichever token most often follows the last one, and a *table of whole
-# prefixes* has memorised what follows each beginning of a training sentence.
-
-
-# %% tags=["hide-input"]
 @torch.no_grad()
 def continued(model, target, given=3):
     """Keep the first tokens, let the model generate the others: (B, T)."""
@@ -673,6 +639,11 @@ def continued(model, target, given=3):
     return generated[:, 1:]  # (B, T), without <bos>
 
 
+# %% [markdown]
+# As a yardstick, a *table of counts* predicts whichever token most often follows the last one.
+
+
+# %% tags=["hide-input"]
 def neighbours(row):
     """The pairs of tokens that follow each other, from <bos> to <eos>."""
     ids = [BOS, *row]
@@ -699,29 +670,19 @@ assert 0.95 < well_formed(held_out) < 0.98 and abs(table_of_counts - 0.36) < 0.0
 print(f"well-formed real sentences: {100 * well_formed(held_out):.0f} %")
 print(f"table of counts, held-out sentences: {100 * table_of_counts:.0f} % of the tokens right")
 
-followers = defaultdict(Counter)  # prefix -> how often each token follows it
-for row in train_ids.tolist():
-    row = row[: row.index(EOS) + 1]
-    for i, token in enumerate(row):
-        followers[tuple(row[:i])][token] += 1
-most_frequent = sum(max(counted.values()) for counted in followers.values())
-memorised = most_frequent / sum(sum(counted.values()) for counted in followers.values())
-after_want_to = followers[tuple(english.encode("you want to"))]
-print(f"table of whole prefixes, training sentences: {100 * memorised:.0f} % of the tokens right")
-assert abs(memorised - 0.633) < 0.002 and len(after_want_to) == 21
-assert abs(max(after_want_to.values()) / sum(after_want_to.values()) - 0.13) < 0.005
-
-# %% tags=["nbval-ignore-output"] seconds=5
-competitors = {"causal": causal, "off by one": off_by_one, "padding only": padding_only}
-results = {}
-for name, may_attend in competitors.items():
-    model = train(may_attend, seed=0)
+# %% tags=["hide-input"] seconds=5
+trained, results = {}, {}
+for name, may_attend in [
+    ("causal", causal),
+    ("off by one", off_by_one),
+    ("padding only", padding_only),
+]:
+    model = trained[name] = train(may_attend, seed=0)
     results[name] = [
         teacher_forced(model, held_out),
         token_by_token(model, held_out),
         well_formed(continued(model, held_out)),
     ]
-    print(f"{name:<13}", *[f"{share:.2f}" for share in results[name]])
 
 # %% slide="The leaking models look perfect and generate nothing" tags=["hide-input"]
 forced, stepwise, free = results["causal"]
@@ -734,7 +695,7 @@ figure, ax = plotting.panels(1, height=4.8)
 measurements = ["teacher-forced", "token by token", "free-running"]
 plotting.bars(
     ax,
-    list(competitors),
+    list(results),
     dict(zip(measurements, np.array(list(results.values())).T, strict=True)),
     ylabel="share",
     ylim=(0, 1.12),
@@ -750,21 +711,27 @@ plotting.picture(
 )
 
 # %% [markdown]
-# By the first bar alone, both leaking models are perfect. By what they are for, they are useless.
-#
-# - **Teacher-forced, the leaking models copy the answer.** Put a random token at the next input, and they predict this
-#   very token in 61 to 67 % of the cases, the causal model in 1 %.
+# By the first bar alone, both leaking models are perfect. Judged by what they are for, they are useless. Given the first
+# three tokens of a held-out sentence, they generate this:
+
+# %% slide="What the three models generate" tags=["nbval-ignore-output"]
+generated = {name: continued(model, held_out[:1])[0] for name, model in trained.items()}
+for name, row in {"held out": held_out[0], **generated}.items():
+    before, end, _ = " ".join(english.words[k] for k in row).partition(" <eos>")
+    print(f"{name:<13}", before + end)
+
+# %% [markdown]
+# - **Teacher-forced, the leaking models copy the answer.** Put a random token at the next input, and in recorded runs
+#   (section 6) they predict this very token in 61 to 67 % of the cases, the causal model in 1 %.
 # - **Token by token, there is nothing to copy**, and they do worse than the table of counts. The causal model shows
 #   no gap between the two, and with dropout off, a gap is proof of a leak.
-# - **Free-running, only the causal model generates text that ends and has likely neighbours.** In this run it does so
-#   about as often as real sentences do.
+# - **Free-running, only the causal model generates text that ends and contains only known pairs of neighbours.** In
+#   recorded runs, the leaking models do so in at most 5 % of the cases.
 #
-# **An accuracy of 0.42 is not poor**, because the same beginning goes on in several ways. Even the memorised prefixes
-# reach only 63 %. A perfect score where perfection is impossible is a symptom. Five seeds and a lower learning rate
-# shift the numbers, not the verdict (section 6).
-#
-# Even without a leak, a model in training never meets its own mistakes. This is **exposure bias** (Ranzato et al.,
-# 2016), and it is a matter of degree. A leak is a bug.
+# **An accuracy of 0.42 is not poor**, because the same opening can continue in several ways. Even on the training
+# sentences, a table that has memorised every prefix gets only 63 %; on new sentences the ceiling is lower still
+# (section 6). Even without a leak, a model in training never meets its own mistakes. This **exposure bias** (Ranzato et
+# al., 2016) is a matter of degree. A leak is a bug.
 
 # %% [markdown]
 # ## Summary
@@ -772,11 +739,11 @@ plotting.picture(
 # <!-- slide: What to take home -->
 #
 # - A decoder may see the past and itself, $j \le i$, because its input is the target shifted by one.
-# - Hide by −∞ before the softmax, since a score of 0 hides nothing, and a mask after the softmax leaks. A row with nothing
-#   to attend to gets zeros, with finite gradients.
+# - Hide a key by setting its score to −∞ before the softmax. A row with nothing to attend to gets zeros, with finite
+#   gradients.
 # - Padding hides keys and has the shape $(B, 1, 1, S)$; with `&` it combines with the causal mask to $(B, 1, T, T)$.
-# - Change a future token. If an earlier output changes, the model leaks; leaking models look best in training and cannot
-#   generate.
+# - Change a future token. If an earlier output changes, the model leaks. Check the shift as well, which this test cannot
+#   see.
 #
 # **Now you:** [assignment a4, masks](../exercises/a4_masks/a4_masks.ipynb), and then [lecture
 # 5](05_multi_head_attention.ipynb). Sections 6 to 9 go deeper, and you can skip them.
@@ -792,7 +759,7 @@ plotting.picture(
 # <details><summary>Answer</summary>
 #
 # Position $i$ sees itself, and itself is now the answer. The model leaks although the mask is right, just as it does
-# with the *correct* shift and an off-by-one mask. Mask and shift belong together.
+# with the *correct* shift and an off-by-one mask. Changing a token does not show it, because the model is causal.
 #
 # </details>
 #
@@ -803,7 +770,8 @@ plotting.picture(
 #
 # Replace a future token and compare the earlier outputs; and compute the same accuracy token by token, with each whole
 # prefix run again through the same model, both with dropout off. If an output changes or the accuracies differ, the
-# model leaks. If neither test finds anything, ask whether the held-out sentences are really new.
+# model leaks. If neither finds anything, first check that input and target are shifted against each other, since both
+# tests pass when they are not; then ask whether the held-out sentences are new.
 #
 # </details>
 
@@ -830,6 +798,23 @@ assert (changed.tril(diagonal=-1) == 0).all()
 # because a residual connection passes that on even if attention contributes nothing. So finding no leak counts only for
 # these tokens and weights, and only if each output also reacts to the *earlier* tokens.
 #
+# **How much is possible?** A *table of whole prefixes* has memorised what follows each beginning of a training sentence,
+# and predicts the most frequent continuation. On these same sentences, nothing can do better that sees only the prefix.
+
+# %% tags=["hide-input"]
+followers = defaultdict(Counter)  # prefix -> how often each token follows it
+for row in train_ids.tolist():
+    row = row[: row.index(EOS) + 1]
+    for i, token in enumerate(row):
+        followers[tuple(row[:i])][token] += 1
+most_frequent = sum(max(counted.values()) for counted in followers.values())
+memorised = most_frequent / sum(sum(counted.values()) for counted in followers.values())
+after_want_to = followers[tuple(english.encode("you want to"))]
+print(f"table of whole prefixes, training sentences: {100 * memorised:.0f} % of the tokens right")
+assert abs(memorised - 0.633) < 0.002 and len(after_want_to) == 21
+assert abs(max(after_want_to.values()) / sum(after_want_to.values()) - 0.13) < 0.005
+
+# %% [markdown]
 # **Other seeds, a lower rate, longer training.** The table is **recorded** by `sources/recorded/leaks.py`. Each entry
 # gives the median, the smallest and the largest of five seeds; `copied` is the share of random next tokens that are
 # predicted.
@@ -917,20 +902,26 @@ for dtype, bound in zip(DTYPES, (1e-3, 4e-3, 1e-6), strict=True):
 # With −∞ before the softmax, the error is the ordinary rounding of the number format, at every lead. Renormalised
 # afterwards, a lead of 18 gives NaN in `float16`, whose smallest positive number is about $\exp(-16.6)$. The *range* of
 # a format decides and not its number of bits. `bfloat16` has 16 bits too, but nearly the range of `float32`, and NaN
-# comes only beyond 90. Leads like these are rare in small models, but training decides how far scores run apart.
+# comes only beyond 90. Leads like these are rare in small models, but nothing in training keeps scores from drifting that
+# far apart.
 #
 # **−1e9 for −∞.** *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9`, and much code
-# follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. `float16`
-# cannot represent it, since its largest value is 65 504, and a row with nothing visible silently becomes an average
-# over everything that it should have hidden:
+# follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. In `float16`,
+# whose largest value is 65 504, `masked_fill` with −1e9 stops with an error, and a row with nothing visible silently
+# becomes an average over everything that it should have hidden:
 
 # %%
 nothing_visible = torch.zeros(4, dtype=torch.bool)
 print("−1e9 with nothing visible:", row_scores.masked_fill(~nothing_visible, -1e9).softmax(dim=-1))
 
 # %% tags=["hide-input"]
-# 65504 is the largest float16; the average has four equal weights
+# 65504 is the largest float16, and −1e9 an error; the average has four equal weights
 assert torch.finfo(torch.float16).max == 65504
+try:
+    row_scores.half().masked_fill(~nothing_visible, -1e9)
+except RuntimeError:
+    stopped = True
+assert stopped
 quietly_wrong = row_scores.masked_fill(~nothing_visible, -1e9).softmax(dim=-1)
 assert torch.allclose(quietly_wrong, torch.full((4,), 0.25))
 
@@ -949,11 +940,12 @@ assert torch.allclose(quietly_wrong, torch.full((4,), 0.25))
 # | `nn.MultiheadAttention` | `attn_mask`, `key_padding_mask` | **hide** |
 # | `nn.Transformer` and its layers | `src_mask`, `tgt_mask`, …, `…_key_padding_mask` | **hide** |
 #
-# No call complains about the other's mask. We give both the causal mask, and the module its inverse, too.
+# No call complains about the other's mask. We give both the causal mask, and the module its inverse, too. The values are
+# the rows of the identity matrix, so that the function's output shows its weights.
 
 # %% slide="The same mask hides the past in one call and the future in the other"
 tokens = torch.randn(1, T, d_k, generator=generator)  # (B, T, d_k)
-identity_values = torch.eye(T)[None]  # (B, T, T): the output is then the weights
+identity_values = torch.eye(T)[None]  # (B, T, T)
 by_function = F.scaled_dot_product_attention(tokens, tokens, identity_values, attn_mask=mask)
 
 module = nn.MultiheadAttention(d_k, num_heads=1, batch_first=True)
@@ -987,8 +979,8 @@ print("with the same mask, the module sees the future and nothing else; with ~ma
 # ### The empty row
 #
 # Give `nn.MultiheadAttention` the course's causal mask, and its last query has nothing to attend to. No convention
-# defines what comes out. It depends on the call, on its arguments, on the device and on the version of PyTorch. We ask
-# the one that runs here:
+# defines what comes out. It depends on the call, on its arguments, on the device and on the version of PyTorch. Here is
+# what the installed version does:
 
 # %% tags=["nbval-ignore-output"]
 with torch.no_grad():
@@ -1020,10 +1012,39 @@ assert all((row.nan_to_num(0.0) == 0).all() for row in empty_rows.values())
 
 # %% slide="`key_padding_mask` wants `True` at the pads"
 is_pad = shifted[1:] == PAD  # (1, T): <bos> thanks <eos> <pad> <pad>
-for given in ("is_pad", "~is_pad"):
-    chosen = is_pad if given == "is_pad" else ~is_pad
-    _, rows = module(tokens, tokens, tokens, key_padding_mask=chosen)  # weights (B, T, T)
-    print(f"key_padding_mask={given:<8} each query puts {rows[0, 0, is_pad[0]].sum():.2f} on pads")
+_, right = module(tokens, tokens, tokens, key_padding_mask=is_pad)  # weights (B, T, T)
+_, wrong = module(tokens, tokens, tokens, key_padding_mask=~is_pad)
+print(f"key_padding_mask=is_pad:  each query puts {right[0, 0, is_pad[0]].sum():.2f} on pads")
+print(f"key_padding_mask=~is_pad: each query puts {wrong[0, 0, is_pad[0]].sum():.2f} on pads")
+
+# %% [markdown]
+# For a mask that meets scores $(B, H, T, S)$ it is a trap, because it is read as $(T, S)$. Usually the call stops with an
+# error. But if a batch happens to have as many sentences as queries, nothing complains, and query $i$ gets the padding
+# of sentence $i$. With a single query, as in generation, the call does not stop either: `masked_fill` enlarges the scores
+# to one row per sentence.
+
+# %%
+three_sentences = torch.tensor([[3, 4, 5, 6, 3], [7, 4, PAD, PAD, PAD], [3, 5, 6, PAD, PAD]])
+flat_mask = three_sentences != PAD  # (B, S) = (3, 5)
+one_query = torch.zeros(3, 2, 1, 5)  # scores (B, H, T, S)
+print(tuple(one_query.shape), "becomes", tuple(masked_softmax(one_query, flat_mask).shape))
+
+# %% tags=["hide-input"]
+# T = 4 queries and B = 3 sentences: an error. T = 3 = B: weight on padding, and none with (B, 1, 1, S)
+stopped = 0
+for softmax in (attention.masked_softmax, masked_softmax):
+    try:
+        softmax(torch.zeros(3, 2, 4, 5), flat_mask)
+    except (ValueError, RuntimeError):
+        stopped += 1
+assert stopped == 2
+three_queries = torch.randn(3, 2, 3, 5, generator=generator)  # (B, H, T, S) with T = 3 = B
+on_pads = (three_sentences == PAD)[:, None, None, :]  # (B, 1, 1, S)
+flat, stretched = (
+    (attention.masked_softmax(three_queries, chosen) * on_pads).sum()
+    for chosen in (flat_mask, masks.padding_mask(three_sentences, PAD))
+)
+assert flat > 1 and stretched == 0
 
 # %% [markdown]
 # ### The corner
@@ -1150,9 +1171,9 @@ assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course,
 #
 # <details><summary>Answer</summary>
 #
-# Look at a row with nothing to attend to, and at how −∞ got into the scores. Was it added, as in `add_then_fill`? The
-# gradient of `W_v` comes through the repaired weights and is finite, while those of `W_q` and `W_k` come through the
-# softmax.
+# Look at a row with nothing to attend to, and at how −∞ got into the scores. Was it added, as in `add_then_fill`? Within
+# this layer, the gradient of `W_v` comes through the repaired weights and is finite, while those of `W_q` and `W_k` come
+# through the softmax. Everything *below* gets NaN through them, so look at the topmost layer that has any.
 #
 # </details>
 
