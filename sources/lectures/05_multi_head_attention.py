@@ -20,8 +20,8 @@
 #
 # A single attention head hands each token one weighted average. Often one average is not enough: a verb may need its
 # subject *and* its object, and averaging the two blurs both. Multi-head attention runs several small heads side by
-# side. You will build it, see that it needs no more multiplications or parameters than one wide head, and measure what a
-# second head makes possible.
+# side. You will build it, see that it needs no more multiplications or parameters than one wide head, and measure what
+# a second head makes possible.
 #
 # <!-- slide: By the end you can build multi-head attention twice -->
 #
@@ -139,8 +139,9 @@ print("one head:", tuple(listed.heads[0](x).shape), "  output:", tuple(listed(x)
 #
 # $$Z = \sum_{h=1}^{H} \mathrm{head}_h\, W_{o,h} = \sum_{h=1}^{H} A_h\, X\, W_{v,h} W_{o,h}$$
 #
-# Until this sum, no head sees the output of any other. (Lecture 12 calls the product $W_{v,h} W_{o,h}$ the head's *OV
-# circuit*.) As `nn.Linear` stores the transpose, a head's block is $d_k$ *columns* of `w_o.weight`.
+# Until this sum, no head sees the output of any other. Lecture 12 calls $W_{v,h} W_{o,h}$ the *OV circuit* of head $h$,
+# and $W_{q,h} W_{k,h}^\top$ its *QK circuit*. As `nn.Linear` stores the transpose, a head's block is $d_k$ *columns* of
+# `w_o.weight`.
 
 # %% slide="Adding the heads one by one gives the same output"
 total = listed.w_o.bias
@@ -223,8 +224,6 @@ questions.ask("05", "a-row-of-the-trap")
 
 # %% slide="All heads at once: project, split, attend, merge, project"
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention, all heads at once."""
-
     def __init__(self, d_model, num_heads):
         super().__init__()
         if d_model % num_heads != 0:
@@ -344,8 +343,8 @@ questions.ask("05", "parameters-of-five-heads")
 # ## 4. Two sequences: cross-attention
 #
 # Queries need not come from the same sequence as keys and values. In a transformer that translates (lecture 8), the
-# tokens of the translation attend to those of the source. This is **cross-attention**, in which the query has length $T$
-# while key and value have length $S$. Our class can already do it.
+# tokens of the translation attend to those of the source. This is **cross-attention**, in which the query has length
+# $T$ while key and value have length $S$. Our class can already do it.
 
 # %% slide="In cross-attention the weights are $T$ by $S$"
 torch.manual_seed(7)
@@ -401,9 +400,9 @@ else:
 # `course_utils.attention` has the same class, and in assignment 5 you will write your own.
 #
 # Beware of the order of the arguments, here **query, key, value, mask** as in PyTorch's `scaled_dot_product_attention`.
-# Some code writes `forward(v, k, q, mask)` instead. Called in our order, such a class exchanges query and value, which no
-# test of self-attention can notice. With $T \ne S$ the call fails, but with $T = S$ it runs and its output is wrong. So
-# test with $T \ne S$, and pass the arguments by name.
+# Some code writes `forward(v, k, q, mask)` instead. Called in our order, such a class exchanges query and value, which
+# no test of self-attention can notice. With $T \ne S$ the call fails, but with $T = S$ it runs and its output is wrong.
+# So test with $T \ne S$, and pass the arguments by name.
 
 # %% slide="The source gets one token more: what changes its shape?" tags=["hide-input"]
 questions.ask("05", "one-more-german-word")
@@ -422,9 +421,9 @@ questions.ask("05", "one-more-german-word")
 #
 # What can one head do? Its output is $\alpha_\ell\, v_\ell + \alpha_r\, v_r + \dots$, one average of the values. With
 # equal shares, exchanging the neighbours changes nothing. With unequal shares the order is there as a difference in
-# size, but a linear readout cannot turn it into both answers. If it credits a token for being there, the neighbour with the larger share
-# outbids the other on *both* questions. If it debits it instead, every case in which both neighbours are the same token
-# comes out wrong (proof in section 8).
+# size, but a linear readout cannot turn it into both answers. If it credits a token for being there, the neighbour with
+# the larger share outbids the other on *both* questions. If it debits it instead, every case in which both neighbours
+# are the same token comes out wrong (proof in section 8).
 #
 # Two heads return two such averages, and a linear map can solve two equations with two unknowns.
 
@@ -633,9 +632,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Heads 1 and 2 attend to the position of the pronoun and head 3 to that of its verb. The keys are the encoder's outputs,
-# in which the tokens have already been mixed, so the map shows where a head attends, not what it finds there. Two
-# sentences prove little, and we chose this map because it is easy to read.
+# Heads 1 and 2 attend to the position of the pronoun and head 3 to that of its verb. The keys are the encoder's
+# outputs, in which the tokens have already been mixed, so the map shows where a head attends, not what it finds there.
+# Two sentences prove little, and we chose this map because it is easy to read.
 #
 # It is tempting to say that one head learns syntax and another handles names. What has been measured is more modest.
 # Voita et al. (2019) did find heads that attend to a neighbour, as ours do, and heads that follow one syntactic
@@ -692,10 +691,10 @@ plotting.picture(
 # %% [markdown]
 # ## 6. Going deeper: eight full-width heads as one tensor
 #
-# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an
-# extra axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
-# heads with $d_k = d_\text{model} = 16$, so that we can check ours. They write tokens as columns, so we
-# transpose their matrices.
+# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an extra
+# axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
+# heads with $d_k = d_\text{model} = 16$, so that we can check ours. They write tokens as columns, so we transpose their
+# matrices.
 
 # %% slide="Eight full-width heads as one tensor"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -873,8 +872,8 @@ live.attention_view(
 # ### Would more training help?
 #
 # Would more training, or another learning rate, change the result of section 5? The table is **recorded** by
-# `sources/recorded/neighbour_heads.py`. Each entry gives the median, the smallest and the largest share of right answers over the seeds. The last column
-# counts the runs in which the heads keep to one side each.
+# `sources/recorded/neighbour_heads.py`. Each entry gives the median, the smallest and the largest share of right
+# answers over the seeds. The last column counts the runs in which the heads keep to one side each.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -912,9 +911,9 @@ assert recorded[0][5] > 0.9 and recorded[0][9] < 0.27  # the better side at leas
 # the vocabulary has two tokens $a$ and $b$.
 #
 # *Proof.* Let only the two neighbours vary, and keep all other tokens fixed. Say $\alpha_\ell \ge \alpha_r$ (otherwise
-# exchange the sides) and consider the answer "right". Let $G_{uw}$ be what one full share of token $w$ adds to the logit
-# of answer $u$. With $w$ on the left and $w'$ on the right, the logit of $u$ is $\alpha_\ell G_{uw} + \alpha_r G_{uw'}$,
-# apart from a constant for each answer.
+# exchange the sides) and consider the answer "right". Let $G_{uw}$ be what one full share of token $w$ adds to the
+# logit of answer $u$. With $w$ on the left and $w'$ on the right, the logit of $u$ is $\alpha_\ell G_{uw} + \alpha_r
+# G_{uw'}$, apart from a constant for each answer.
 #
 # *First*, with the neighbours $(a, b)$ answer $b$ must beat $a$, and with $(b, a)$ the other way round. Write both down
 # and add. The constants cancel, which leaves $(\alpha_\ell - \alpha_r)(G_{ab} + G_{ba}) > (\alpha_\ell -
@@ -1009,8 +1008,8 @@ for seed in range(3):
 # %% [markdown]
 # ## 9. Going deeper: against PyTorch's own
 #
-# PyTorch's `nn.MultiheadAttention` stacks the maps for query, key and value into *one* matrix, `in_proj_weight`, so that
-# in self-attention a single product serves all three. Here are both modules with the same parameters and a causal
+# PyTorch's `nn.MultiheadAttention` stacks the maps for query, key and value into *one* matrix, `in_proj_weight`, so
+# that in self-attention a single product serves all three. Here are both modules with the same parameters and a causal
 # mask. In this module a boolean mask means the opposite of ours (lecture 4).
 
 # %%
@@ -1039,15 +1038,15 @@ crossed, _ = ours(target, source, source)
 assert torch.allclose(crossed, pytorch(target, source, source)[0], atol=1e-5)
 
 # %% [markdown]
-# Outputs and weights agree. Note `average_attn_weights=False`. By default PyTorch returns the *mean* of the weights over
-# the heads, $(B, T, S)$, which hides what each head does. Its fourth argument is the *padding* mask, so pass masks to it
-# by name. With `dropout=` it also drops attention weights at random in training ([lecture
+# Outputs and weights agree. Note `average_attn_weights=False`. By default PyTorch returns the *mean* of the weights
+# over the heads, $(B, T, S)$, which hides what each head does. Its fourth argument is the *padding* mask, so pass masks
+# to it by name. With `dropout=` it also drops attention weights at random in training ([lecture
 # 7](07_layer_normalization.ipynb)).
 #
 # **Two ways to fail.** If our class gets a mask of shape $(B, T, S)$ without the `unsqueeze(1)`, it reads it as one mask
-# per head where $B$ happens to equal $H$, and fails where it does not (for $B = 1$ nothing changes). If the width is not
-# divisible by the number of heads, it raises a `ValueError` that names both. A bare `assert` would name neither, and
-# Python skips it under `-O`.
+# per head where $B$ happens to equal $H$, and fails where it does not (for $B = 1$ nothing changes). If the width is
+# not divisible by the number of heads, it raises a `ValueError` that names both. A bare `assert` would name neither,
+# and Python skips it under `-O`.
 #
 # **Check yourself.** A colleague calls `pytorch(x, x, x, mask)` with the $(T, T)$ mask of this section. What does
 # PyTorch take it for, and what helps you here?

@@ -19,8 +19,8 @@
 # # Lecture 6: Positional encoding
 #
 # Attention compares tokens and mixes them, but it cannot see where a token stands. You will build the two remedies that
-# matter most. The original transformer adds sinusoids to its embeddings, once, and nearly every open large language model
-# of today rotates its queries and keys.
+# matter most. The original transformer adds sinusoids to its embeddings, once, and nearly every open large language
+# model of today rotates its queries and keys.
 #
 # <!-- slide: By the end you can add positions, or rotate them in -->
 #
@@ -143,8 +143,8 @@ questions.ask("06", "what-can-still-be-answered")
 # | $k$ | number of a pair of columns, $2k$ and $2k+1$, counted from 0 |
 # | $\theta_k = 10000^{-2k/d_\text{model}}$ | frequency of pair $k$: how far its angle turns per token |
 #
-# The original paper calls the pair $i$, while others write $i$ for the position. Here $k$ counts pairs of columns and is
-# unrelated to keys. We compute the table by a loop first.
+# The original paper calls the pair $i$, while others write $i$ for the position. Here $k$ counts pairs of columns and
+# is unrelated to keys. We compute the table by a loop first.
 
 
 # %% slide="The table, entry by entry"
@@ -215,8 +215,8 @@ plotting.picture(
 #
 # ### The hands of many clocks
 #
-# Read each pair as a point in the plane. It lies on a circle of radius one, like the tip of the hand of a clock, which points
-# up at position 0 and turns clockwise by the angle $\theta_k$ with every token.
+# Read each pair as a point in the plane. It lies on a circle of radius one, like the tip of the hand of a clock, which
+# points up at position 0 and turns clockwise by the angle $\theta_k$ with every token.
 
 # %% slide="Each pair of columns is the hand of a clock" tags=["hide-input"]
 shown = [0, 1, 2, 3, 30]
@@ -328,8 +328,8 @@ plotting.picture(
 # authors expected that a model would easily learn to attend by relative position. Their other reason was the hope that
 # the model would extrapolate to longer texts, which section 7 tests.
 #
-# Moving both of two positions by $m$ tokens turns both vectors by $R(m)$, and turning two vectors alike leaves their dot
-# product unchanged. So the dot product of two position vectors depends on their offset alone (section 9).
+# Moving both of two positions by $m$ tokens turns both vectors by $R(m)$, and turning two vectors alike leaves their
+# dot product unchanged. So the dot product of two position vectors depends on their offset alone (section 9).
 
 # %% [markdown]
 # ## 4. Adding positions to tokens
@@ -373,8 +373,8 @@ for module in (encode, theirs):
         raise AssertionError("51 tokens do not fit a table of 50")
 
 # %% [markdown]
-# If a text is longer than the table, the module should raise an error that says so. Positions are added **once**, at the
-# bottom of the stack of layers and not in every layer, because the residual connections of [lecture
+# If a text is longer than the table, the module should raise an error that says so. Positions are added **once**, at
+# the bottom of the stack of layers and not in every layer, because the residual connections of [lecture
 # 7](07_layer_normalization.ipynb) carry them upwards.
 
 # %% [markdown]
@@ -484,8 +484,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In each of five seeds the accuracy is above 0.98 with positions. Without them it comes within 0.02 of the best that any
-# such model can do.
+# In each of five seeds the accuracy is above 0.98 with positions. Without them it comes within 0.02 of the best that
+# any such model can do.
 #
 # What has the other one learned? Position $i$ should attend to position $11 - i$, so the weights should lie on the
 # diagonal from the lower left to the upper right. We show each model's head with the most weight there, in the last of
@@ -537,8 +537,8 @@ plotting.picture(
 #
 # Nothing is added to the token vectors. Instead, each head takes the features of its query in pairs and **turns** each
 # pair by an angle that grows with the query's position. It does the same with its key. The frequencies are those of
-# section 2, with the width $d_k$ of a head in place of $d_\text{model}$. At position $i$, a pair $(x, y)$ with frequency
-# $\theta$ turns counter-clockwise by the angle $\varphi = i\,\theta$:
+# section 2, with the width $d_k$ of a head in place of $d_\text{model}$. At position $i$, a pair $(x, y)$ with
+# frequency $\theta$ turns counter-clockwise by the angle $\varphi = i\,\theta$:
 #
 # <!-- slide: At position $i$, each pair of features turns by $i\,\theta$ -->
 #
@@ -546,9 +546,9 @@ plotting.picture(
 #
 # This is $R(-i)$, the shift matrix of section 3 run backwards, since the hands of our clocks turn clockwise.
 #
-# The score compares the query turned by $i$ with the key turned by $j$, both taken as columns. Now turn both of them back
-# by the angle of $i$. This leaves the dot product unchanged. The query is then as it was, and the key has kept only the
-# difference of the two turns:
+# The score compares the query turned by $i$ with the key turned by $j$, both taken as columns. Now turn both of them
+# back by the angle of $i$. This leaves the dot product unchanged. The query is then as it was, and the key has kept
+# only the difference of the two turns:
 #
 # <!-- slide: Turned by their positions, query and key know only their offset -->
 #
@@ -603,11 +603,11 @@ back = torch.stack([shift_matrix(-i, 8) @ query[i] for i in range(20)])
 assert torch.allclose(back, rotate(query), atol=1e-5)
 
 # %% [markdown]
-# Turning clockwise instead would flip the sign of the offset in every score, so a model trained with one must not be run
-# with the other. Values are not turned, because they carry what a token means and not where it stands.
+# Turning clockwise instead would flip the sign of the offset in every score, so a model trained with one must not be
+# run with the other. Values are not turned, because they carry what a token means and not where it stands.
 #
-# In multi-head attention the turn comes after the split into heads, and it is repeated in every layer. Here is one layer
-# of lecture 5 on six copies of one token. Without the turn, every weight would be $1/6$.
+# In multi-head attention the turn comes after the split into heads, and it is repeated in every layer. Here is one
+# layer of lecture 5 on six copies of one token. Without the turn, every weight would be $1/6$.
 
 # %% slide="Six equal tokens get different weights"
 torch.manual_seed(4)
@@ -660,8 +660,8 @@ questions.ask("06", "what-rotary-turns")
 #   offset alone.
 #
 # **Now you:** [assignment a6, positional
-# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb), which also asks for odd widths (section 9)
-# and for the picture of section 2. This is the end of the core. Sections 6 to 9 go deeper, and you can skip them.
+# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb), which also asks for odd widths
+# (section 9) and for the picture of section 2. This is the end of the core. Sections 6 to 9 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
@@ -702,8 +702,8 @@ questions.ask("06", "what-rotary-turns")
 # \underbrace{PE_i W_q \cdot x^{(j)} W_k}_{\text{position, token}} +
 # \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}}$$
 #
-# The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first. Two
-# other relative encodings replace these three terms by a single number that depends only on the offset $j - i$:
+# The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first.
+# Two other relative encodings replace these three terms by a single number that depends only on the offset $j - i$:
 #
 # <!-- slide: A bias adds a number for the offset to the score -->
 #
@@ -847,8 +847,8 @@ for kind in KINDS:
         assert change > 0.01 if kind in ("sinusoidal", "learned") else change < 1e-5
 
 # %% [markdown]
-# The three relative kinds do not notice that the sentence has moved. Both absolute kinds do. This holds when the **whole**
-# sentence moves and the filler is hidden, while a token put into the *middle* changes offsets.
+# The three relative kinds do not notice that the sentence has moved. Both absolute kinds do. This holds when the
+# **whole** sentence moves and the filler is hidden, while a token put into the *middle* changes offsets.
 
 # %% [markdown]
 # ## 7. Going deeper: longer than in training
@@ -1070,9 +1070,9 @@ print("    random starts:       ", *[round(share, 2) for share in shifted])
 assert min(shifted) > 0.75 and max(plain) < 0.5
 
 # %% [markdown]
-# Random starts cure most of the failure. They show the model every position, but they also reward it for using
-# offsets, so this test cannot tell which of the two helped. SHAPE (Kiyono et al., 2021) is a random start of this kind. Ruoss et al.
-# (2023) go further and draw positions with random gaps.
+# Random starts cure most of the failure. They show the model every position, but they also reward it for using offsets,
+# so this test cannot tell which of the two helped. SHAPE (Kiyono et al., 2021) is a random start of this kind. Ruoss et
+# al. (2023) go further and draw positions with random gaps.
 #
 # ### Rotary: what happens at distances that were never trained?
 #
@@ -1134,9 +1134,9 @@ plotting.picture(
 # seeds, of which one is shown, the first distance that overtakes is 40 or 41.
 #
 # Why 47? It is 3 + 44, and 44 tokens are seven turns of the fastest hand ($44 / 7 \approx 2\pi$), which cannot tell the
-# two apart. In most heads of the model shown, the second hand can, but training used only the part of its circle on which
-# the score falls, and further round the circle the score rises again. **Relative does not mean that longer texts work.** Models with rotary encoding
-# are usually trained further on long texts, with slowed clocks (Chen et al., 2023).
+# two apart. In most heads of the model shown, the second hand can, but training used only the part of its circle on
+# which the score falls, and further round the circle the score rises again. **Relative does not mean that longer texts
+# work.** Models with rotary encoding are usually trained further on long texts, with slowed clocks (Chen et al., 2023).
 #
 # ## 9. Going deeper: odd widths, and whether positions are unique
 #
@@ -1163,8 +1163,8 @@ assert one_clock[43] < 0.02 and all_clocks.argmin() == 0 and all_clocks.min() > 
 # other position is nearer to position 0 than position 1 is. Since the distance of two encodings depends on their offset
 # alone, this holds for *all* pairs that are no further apart.
 #
-# Some code computes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$. The result is the same, and no more
-# accurate.
+# Some code computes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$. The result is the same, and no
+# more accurate.
 #
 # ### The dot product of two positions depends on their offset alone
 #
@@ -1204,9 +1204,9 @@ live.positions_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# The dot product stays at 6.445. At offset 3 it is only 5.543, because after 6 tokens the hand of pair 0 has almost gone
-# round, while after 3 it points the other way. The offset −3 gives the same as 3. At width 64, positions 3 apart are
-# more alike than positions 6 apart, because most of the 32 pairs are slow and the fast ones count for less.
+# The dot product stays at 6.445. At offset 3 it is only 5.543, because after 6 tokens the hand of pair 0 has almost
+# gone round, while after 3 it points the other way. The offset −3 gives the same as 3. At width 64, positions 3 apart
+# are more alike than positions 6 apart, because most of the 32 pairs are slow and the fast ones count for less.
 #
 # </details>
 #
