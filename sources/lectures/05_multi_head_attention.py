@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a5_multi_head_attention
-#     deeper: 23
-#     minutes: 49
+#     deeper: 31
+#     minutes: 42
 #     summary: Several small heads side by side at the cost of one, what they learn, and where one head fails.
 #   jupytext:
 #     text_representation:
@@ -20,19 +20,19 @@
 #
 # A single attention head hands each token one weighted average. Often one average is not enough: a verb may need its
 # subject *and* its object, and averaging the two blurs both. Multi-head attention runs several small heads side by
-# side. You will build it, see that it takes no more multiplications and parameters than one wide head, and measure what
+# side. You will build it, see that it needs no more multiplications or parameters than one wide head, and measure what
 # a second head makes possible.
 #
 # <!-- slide: By the end you can build multi-head attention twice -->
 #
 # **By the end of this lecture you will be able to**
 #
-# - implement multi-head attention as a list of heads, and again as one class for one sequence or two;
+# - implement multi-head attention as a list of heads, and again as a single class that also handles two sequences;
 # - split features into heads and merge them again, and find the reshape that goes wrong;
 # - derive why any number of narrow heads takes as many multiplications as one wide head;
 # - measure what each head attends to, and say what one head cannot do.
 #
-# **Time** about 49 minutes with views and questions, and 23 for going deeper.
+# **Time** about 42 minutes with views and questions, and 31 for going deeper.
 # **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb)
 # and [lecture 4](04_masked_attention.ipynb).
 
@@ -47,7 +47,6 @@ from lecture_kit import live, plotting, questions
 from lecture_kit.trained import learned
 
 plotting.use_course_style()
-torch.set_printoptions(precision=4, sci_mode=False)
 torch.set_num_threads(1)  # these tensors are so small that a second thread would only wait
 
 # %% [markdown]
@@ -86,7 +85,7 @@ print("two averages, help you can:", *torch.cat([help_, can]).int().tolist())
 # Z = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_H)\, W_o$$
 #
 # $\mathrm{Attention}$ is the scaled dot-product attention of lecture 3. The heads are **narrow**, with queries, keys
-# and values of width $d_k = d_\text{model} / H$, so that all of them together are as wide as one token. In the paper,
+# and values of width $d_k = d_\text{model} / H$, so that together they are as wide as one token vector. In the paper,
 # where $d_\text{model} = 512$ and $H = 8$, a head is 64 wide. Each half of the formula becomes a class, and `nn.Linear`
 # adds the biases that the formula leaves out.
 
@@ -129,7 +128,7 @@ listed = ListOfHeads(20, 4)
 print("one head:", tuple(listed.heads[0](x).shape), "  output:", tuple(listed(x).shape))
 
 # %% [markdown]
-# Nothing in the formula tells the heads apart. They differ because each map starts from random numbers of its own.
+# The formula treats all heads alike. They differ only because each starts from its own random weights.
 #
 # ### The output map is a sum over heads
 #
@@ -140,13 +139,13 @@ print("one head:", tuple(listed.heads[0](x).shape), "  output:", tuple(listed(x)
 #
 # $$Z = \sum_{h=1}^{H} \mathrm{head}_h\, W_{o,h} = \sum_{h=1}^{H} A_h\, X\, W_{v,h} W_{o,h}$$
 #
-# Until this sum, no head sees the output of any other. As `nn.Linear` stores the transpose, a head's block is $d_k$
-# *columns* of `w_o.weight`.
+# Until this sum, no head sees the output of any other. Lecture 12 calls $W_{v,h} W_{o,h}$ the *OV circuit* of head $h$,
+# and $W_{q,h} W_{k,h}^\top$ its *QK circuit*. As `nn.Linear` stores the transpose, a head's block is $d_k$ *columns* of
+# `w_o.weight`.
 
 # %% slide="Adding the heads one by one gives the same output"
-d_k = 20 // 4
 total = listed.w_o.bias
-for head, columns in zip(listed.heads, listed.w_o.weight.split(d_k, dim=1), strict=True):
+for head, columns in zip(listed.heads, listed.w_o.weight.split(20 // 4, dim=1), strict=True):
     total = total + head(x) @ columns.T  # (B, T, d_k) @ (d_k, D)
 print("one product equals a sum over heads:", torch.allclose(total, listed(x), atol=1e-5))
 
@@ -191,7 +190,8 @@ assert torch.allclose(shortened(x), without, atol=1e-5)
 # side, and W o mixes them. Below, with a cross, the trap: reshaping at once to H by T by d k gives a head 1 with the
 # rows 11 12 13, 14 15 16, 21 22 23; they belong to word 1, word 1 and word 2.](../figures/split_merge_shapes.svg)
 #
-# *Cell 24 is feature 4 of token 2, and a prime marks what attention has made of it. Below, the trap.*
+# *The figure's words are our tokens. Cell 24 is feature 4 of token 2, and a prime marks what attention has made of it.
+# Below, the trap.*
 
 # %% slide="A reshape cuts the features, a transpose brings heads to the front"
 tens, ones = torch.tensor([10, 20, 30]), torch.arange(1, 7)
@@ -212,8 +212,8 @@ assert torch.equal(merged, attention.merge_heads(heads)) and torch.equal(merged,
 assert trap.shape == heads.shape and not torch.equal(trap, heads)
 
 # %% [markdown]
-# A `reshape` only changes where rows end, so bringing the heads to the front needs the `transpose`. Without it the shape
-# is right and the content is not, so no check of shapes finds the mistake.
+# A `reshape` keeps the numbers in order and only moves the row breaks. Bringing the heads to the front takes a
+# `transpose`. Without it the shape is right and the content is not, so no check of shapes finds the mistake.
 
 # %% slide="What does the first head hold after a reshape alone?" tags=["hide-input"]
 questions.ask("05", "a-row-of-the-trap")
@@ -224,8 +224,6 @@ questions.ask("05", "a-row-of-the-trap")
 
 # %% slide="All heads at once: project, split, attend, merge, project"
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention, all heads at once."""
-
     def __init__(self, d_model, num_heads):
         super().__init__()
         if d_model % num_heads != 0:
@@ -237,14 +235,16 @@ class MultiHeadAttention(nn.Module):
         self.w_o = nn.Linear(d_model, d_model)
 
     def split(self, x):  # (B, T, D) -> (B, H, T, d_k)
-        return x.reshape(*x.shape[:2], self.num_heads, -1).transpose(1, 2)
+        B, T, D = x.shape
+        return x.reshape(B, T, self.num_heads, D // self.num_heads).transpose(1, 2)
 
     def forward(self, query, key, value, mask=None):  # (B, T, D), (B, S, D), (B, S, D)
         q = self.split(self.w_q(query))  # (B, H, T, d_k)
         k = self.split(self.w_k(key))  # (B, H, S, d_k)
         v = self.split(self.w_v(value))  # (B, H, S, d_k)
         context, weights = attention.scaled_dot_product_attention(q, k, v, mask)
-        merged = context.transpose(1, 2).reshape(query.shape)  # back to (B, T, D)
+        B, T, D = query.shape
+        merged = context.transpose(1, 2).reshape(B, T, D)  # heads side by side again
         return self.w_o(merged), weights  # (B, T, D) and (B, H, T, S)
 
 
@@ -255,7 +255,8 @@ class MultiHeadAttention(nn.Module):
 together = MultiHeadAttention(20, 4)
 with torch.no_grad():
     for name in ("w_q", "w_k", "w_v"):
-        narrow, wide = [getattr(head, name) for head in listed.heads], getattr(together, name)
+        narrow = [getattr(head, name) for head in listed.heads]  # one map for each head
+        wide = getattr(together, name)  # all of them, stacked
         wide.weight.copy_(torch.cat([linear.weight for linear in narrow]))  # (D, D)
         wide.bias.copy_(torch.cat([linear.bias for linear in narrow]))  # (D,)
     together.w_o.load_state_dict(listed.w_o.state_dict())
@@ -272,10 +273,8 @@ sizes = {sum(part.numel() for part in model.parameters()) for model in (listed, 
 assert sizes == {1680}
 
 # %% [markdown]
-# A mask of shape $(T, S)$ or $(B, 1, T, S)$ is broadcast, so every head obeys the same one. One of shape $(B, T, S)$
-# needs an `unsqueeze(1)`, or it is read as one mask per head where $B$ happens to equal $H$. If the width is not
-# divisible by the number of heads, the class raises a `ValueError` that names both. A bare `assert` would name neither,
-# and Python skips it under `-O`.
+# A mask of shape $(T, S)$ is broadcast, so every head obeys the same one. A mask per sequence, $(B, T, S)$, first needs
+# an axis for the heads, `mask.unsqueeze(1)`.
 #
 # <!-- slide: Sentences and heads only pick out a sheet -->
 #
@@ -298,8 +297,8 @@ questions.ask("05", "through-the-heads")
 # We count a multiplication with its addition as two operations. The four maps take $2\,T d_\text{model}^2$ each. In
 # every head, queries times keys and weights times values take $2\,T^2 d_k$ each, and because $H d_k = d_\text{model}$
 # that is $4\,T^2 d_\text{model}$ for all heads together. Neither number contains $H$, so narrow heads cost the same
-# however many there are. Full-width heads, with $d_k = d_\text{model}$, cost $H$ times as much. PyTorch's own counter of
-# operations agrees:
+# however many there are. Full-width heads, with $d_k = d_\text{model}$, cost $H$ times as much. PyTorch's
+# `FlopCounterMode`, wrapped around these products in the folded cell below, counts the same:
 
 
 # %% tags=["hide-input"]
@@ -344,8 +343,8 @@ questions.ask("05", "parameters-of-five-heads")
 # ## 4. Two sequences: cross-attention
 #
 # Queries need not come from the same sequence as keys and values. In a transformer that translates (lecture 8), the
-# tokens of the translation attend to those of the source. This is **cross-attention**, in which the query has length $T$
-# while key and value have length $S$. Our class can already do it.
+# tokens of the translation attend to those of the source. This is **cross-attention**, in which the query has length
+# $T$ while key and value have length $S$. Our class can already do it.
 
 # %% slide="In cross-attention the weights are $T$ by $S$"
 torch.manual_seed(7)
@@ -401,9 +400,9 @@ else:
 # `course_utils.attention` has the same class, and in assignment 5 you will write your own.
 #
 # Beware of the order of the arguments, here **query, key, value, mask** as in PyTorch's `scaled_dot_product_attention`.
-# Some code writes `forward(v, k, q, mask)` instead. Called in our order, such a class exchanges query and value, which no
-# test of self-attention can notice. With $T \ne S$ the call fails, but with $T = S$ it runs and its output is wrong. So
-# test with $T \ne S$, and pass the arguments by name.
+# Some code writes `forward(v, k, q, mask)` instead. Called in our order, such a class exchanges query and value, which
+# no test of self-attention can notice. With $T \ne S$ the call fails, but with $T = S$ it runs and its output is wrong.
+# So test with $T \ne S$, and pass the arguments by name.
 
 # %% slide="The source gets one token more: what changes its shape?" tags=["hide-input"]
 questions.ask("05", "one-more-german-word")
@@ -417,14 +416,16 @@ questions.ask("05", "one-more-german-word")
 # <!-- slide: A task for two averages: name both neighbours -->
 #
 # - **Where to attend** depends on positions only: queries and keys are made from a learned vector for each position.
-# - **What is found** depends on tokens only: the values are made from token vectors.
+# - **What is read there** depends on the tokens only: the values are made from token vectors.
 # - **The readout** is one linear layer on the output.
 #
 # What can one head do? Its output is $\alpha_\ell\, v_\ell + \alpha_r\, v_r + \dots$, one average of the values. With
 # equal shares, exchanging the neighbours changes nothing. With unequal shares the order is there as a difference in
-# size, but a linear readout credits every token in proportion to its share, so the neighbour with the larger share
-# outbids the other on *both* questions (proof in section 8). Two heads return two such averages, and a linear map can
-# solve two equations with two unknowns.
+# size, but a linear readout cannot turn it into both answers. If it credits a token for being there, the neighbour with
+# the larger share outbids the other on *both* questions. If it debits it instead, every case in which both neighbours
+# are the same token comes out wrong (proof in section 8).
+#
+# Two heads return two such averages, and a linear map can solve two equations with two unknowns.
 
 # %%
 NUM_TOKENS, LENGTH, WIDTH = 10, 10, 32  # vocabulary, T, d_model
@@ -440,16 +441,15 @@ class NeighbourReader(nn.Module):
         self.attention = MultiHeadAttention(WIDTH, num_heads)
         self.readout = nn.Linear(WIDTH, 2 * NUM_TOKENS)  # a logit for each token on each side
 
-    def attend(self, ids):
-        """Output (B, T, D) and weights (B, H, T, T); ids is (B, T)."""
+    def read(self, ids):  # (B, T) to output (B, T, D) and weights (B, H, T, T)
+        """Unusual roles: positions decide where to attend, tokens what is read there."""
         positions = self.positions.weight.expand(len(ids), -1, -1)  # (B, T, D)
-        # unusual roles: positions alone decide where to attend, tokens alone what is found there
         return self.attention(query=positions, key=positions, value=self.tokens(ids))
 
-    def forward(self, ids):
-        """Logits (B, T - 2, 2, tokens): the two ends have one neighbour only and are left out."""
-        output, _ = self.attend(ids)
-        return self.readout(output)[:, 1:-1].unflatten(-1, (2, NUM_TOKENS))
+    def forward(self, ids):  # (B, T) to logits (B, T - 2, 2, tokens)
+        output, _ = self.read(ids)
+        logits = self.readout(output)[:, 1:-1]  # the two ends have one neighbour only
+        return logits.unflatten(-1, (2, NUM_TOKENS))  # (…, 2 * tokens) -> (…, 2, tokens)
 
 
 # %% [markdown]
@@ -527,7 +527,8 @@ plotting.picture(
 # and the other in 10 to 26 % of the cases, where guessing gives 10. Which side it is varies with the seed.
 #
 # Longer training and other learning rates do not change this. In our 20 runs of one head, fewer than a quarter of the
-# positions have both answers right, whereas in 38 of 40 runs of two heads nearly all do (section 8).
+# positions have both answers right, whereas in 38 of 40 runs of two heads each head keeps to one side, and in every
+# setting the median run has both answers right nearly everywhere (section 8).
 
 # %% [markdown]
 # ### What does each head attend to?
@@ -542,7 +543,7 @@ numbers = list(range(1, LENGTH + 1))
 def maps_of(model):
     """Weights of every head, (H, T, T): the same for every sequence, so any one will do."""
     with torch.no_grad():
-        return model.attend(torch.zeros(1, LENGTH, dtype=torch.long))[1][0]
+        return model.read(torch.zeros(1, LENGTH, dtype=torch.long))[1][0]
 
 
 def neighbour_weights(model):
@@ -588,69 +589,10 @@ plotting.picture(
 #
 # - **One head** attends to one side in some seeds and to both in others.
 # - **Two heads** specialise in all five seeds, one per side, although nobody told them to.
-# - **Four heads** cover both sides, but not every head keeps to one. A divided head does no harm, because the output
-#   map weighs them all.
+# - **Four heads** cover both sides, but not every head keeps to one. A divided head did no harm here: both answers are
+#   still right.
 #
-# Below are the heads of seed 0 to explore. Choose with *attention* and *head*.
-#
-# <!-- slide: Three questions to the heads -->
-#
-# 1. **One head.** Where are the two large weights of rows 2 to 9? Which side survives when you lower $\tau$ to 0.2, under
-#    *temperature and mask*?
-# 2. **Two heads.** Choose head 1 and *compare with* head 2. What does the map of differences look like?
-# 3. **Four heads.** Which heads keep to one side, and which one attends to both?
-
-# %% slide="Explore the heads: who attends to which side?" tags=["hide-input", "nbval-ignore-output"]
-sequence, _ = sample(1, torch.Generator().manual_seed(997))  # (1, T), for the values
-
-
-def heads_of(model):
-    """Query, key and value of every head on that sequence, each (H, T, d_k)."""
-    layer, positions = model.attention, model.positions.weight
-    inputs = [
-        (layer.w_q, positions),
-        (layer.w_k, positions),
-        (layer.w_v, model.tokens(sequence)[0]),
-    ]
-    with torch.no_grad():
-        return [layer.split(w(x)[None])[0] for w, x in inputs]
-
-
-def live_heads(num_heads):
-    """All heads of the model of seed 0, rounded; their weights are those of the maps above."""
-    vectors = [x.round(decimals=3) for x in heads_of(models[num_heads, 0])]
-    _, weights = attention.scaled_dot_product_attention(*vectors)
-    assert torch.allclose(weights, maps_of(models[num_heads, 0]), atol=0.01)
-    name = f"{num_heads} head{'s' if num_heads > 1 else ''}"
-    return [
-        live.Attention(
-            *qkv, [str(place) for place in numbers], model=name, head=h, sentence="ten positions"
-        )
-        for h, qkv in enumerate(zip(*vectors, strict=True), start=1)
-    ]
-
-
-query, key, _ = heads_of(models[1, 0])
-coldest = (query @ key.mT / 0.2).softmax(dim=-1)[0]  # (T, T)
-survives = (coldest[inner, inner + 1] > coldest[inner, inner - 1]).float().mean()
-assert survives > 0.7 and left_right[0, 0, 1] > 0.85  # the right side, in most rows
-assert shares[1, 0].min() > 0.3  # two large weights
-assert (shares[4, 0].amax(dim=1) > 0.95).sum() == 3  # heads that keep to one side
-
-live.attention_view(
-    *(one for num_heads in head_counts for one in live_heads(num_heads)),
-    caption="The heads of three trained models, over the ten positions of a sequence",
-    query=4,
-)
-
-# %% [markdown]
-# <details><summary>What you should see</summary>
-#
-# The only head gives its two neighbours nearly the same weight. At a low temperature the right one takes all of it in
-# most rows, and the right side is also the one that this model answers well. With two heads, the differences in rows 2
-# to 9 have one colour above the diagonal and the other below it. Of the four heads, three keep to one side.
-#
-# </details>
+# You can explore these heads in section 8.
 #
 # ### In trained models
 #
@@ -690,14 +632,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Heads 1 and 2 attend to the position of the pronoun and head 3 to that of its verb. The keys are the encoder's outputs,
-# in which the tokens have already been mixed, so the map shows where a head attends, not what it finds there. Two
-# sentences prove little, and we chose this map because it is easy to read.
+# Heads 1 and 2 attend to the position of the pronoun and head 3 to that of its verb. The keys are the encoder's
+# outputs, in which the tokens have already been mixed, so the map shows where a head attends, not what it finds there.
+# Two sentences prove little, and we chose this map because it is easy to read.
 #
 # It is tempting to say that one head learns syntax and another handles names. What has been measured is more modest.
 # Voita et al. (2019) did find heads that attend to a neighbour, as ours do, and heads that follow one syntactic
 # relation. But when they trained a finished translator further with a penalty that switches heads off, 38 of its 48
-# encoder heads could go at a loss of 0.15 BLEU.
+# encoder heads could be removed at a cost of only 0.15 BLEU.
 #
 # A head's role is thus something to be measured in *one* trained model, and [lecture 12](12_looking_inside.ipynb) shows
 # how. You can read the heads of a [published model](../docs/published_weights.md) in the same way.
@@ -710,8 +652,8 @@ plotting.picture(
 #   its own block of $W_o$.
 # - **Project, split, attend, merge, project.** The way in, $(B, T, D) \to (B, T, H, d_k) \to (B, H, T, d_k)$, is a
 #   reshape *and* a transpose.
-# - With $d_k = d_\text{model}/H$, any number of heads takes the parameters and products of one. Only the attention
-#   weights grow, to $H \cdot T \cdot S$.
+# - With $d_k = d_\text{model}/H$, any number of heads that divides $d_\text{model}$ takes the parameters and matrix
+#   products of one. Only the attention weights grow, to $H \cdot T \cdot S$.
 # - With shares that ignore the tokens and a linear readout, one head cannot name both neighbours, while two can.
 #
 # **Now you:** [assignment a5, multi-head
@@ -749,9 +691,10 @@ plotting.picture(
 # %% [markdown]
 # ## 6. Going deeper: eight full-width heads as one tensor
 #
-# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an
-# extra axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
-# heads with $d_k = d_\text{model} = 16$, so that we can check ours. They write tokens as columns, hence the transpose.
+# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an extra
+# axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
+# heads with $d_k = d_\text{model} = 16$, so that we can check ours. They write tokens as columns, so we transpose their
+# matrices.
 
 # %% slide="Eight full-width heads as one tensor"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -814,7 +757,7 @@ assert torch.allclose(products.permute(0, 2, 1), keys, atol=1e-5)
 # ## 7. Going deeper: the wrong reshape leaks
 #
 # What does the trap of section 3 break? Row 2 of its false head 1 is not token 2, so a causal mask hides the wrong
-# things. We change token 4 of six and ask which outputs move. Only those of tokens 4, 5 and 6 may.
+# things. We change token 4 of six and ask which outputs move. Only the outputs of tokens 4, 5 and 6 should change.
 
 
 # %%
@@ -865,9 +808,72 @@ assert outputs_that_move(split_without_transpose) == [1, 2, 3, 4, 5, 6]
 # %% [markdown]
 # ## 8. Going deeper: what one head cannot do, and what it can
 #
-# Is the result of section 5 a matter of training? The table is **recorded** by `sources/recorded/neighbour_heads.py`.
-# Each entry gives the median, the smallest and the largest share of right answers over the seeds. The last column
-# counts the runs in which the heads keep to one side each.
+# Explore the heads of seed 0 of section 5 first: pick a model under *attention* and one of its heads under *head*.
+#
+# <!-- slide: Three questions to the heads -->
+#
+# 1. **One head.** Where are the two large weights of rows 2 to 9? Which side survives when you lower $\tau$ to 0.2, under
+#    *temperature and mask*?
+# 2. **Two heads.** Choose head 1 and *compare with* head 2. What does the map of differences look like?
+# 3. **Four heads.** Which heads keep to one side, and which one attends to both?
+
+# %% slide="Explore the heads: who attends to which side?" tags=["hide-input", "nbval-ignore-output"]
+sequence, _ = sample(1, torch.Generator().manual_seed(997))  # (1, T), for the values
+
+
+def heads_of(model):
+    """Query, key and value of every head on that sequence, each (H, T, d_k)."""
+    layer, positions = model.attention, model.positions.weight
+    inputs = [
+        (layer.w_q, positions),
+        (layer.w_k, positions),
+        (layer.w_v, model.tokens(sequence)[0]),
+    ]
+    with torch.no_grad():
+        return [layer.split(w(x)[None])[0] for w, x in inputs]
+
+
+def live_heads(num_heads):
+    """All heads of the model of seed 0, rounded; their weights are those of the maps above."""
+    vectors = [x.round(decimals=3) for x in heads_of(models[num_heads, 0])]
+    _, weights = attention.scaled_dot_product_attention(*vectors)
+    assert torch.allclose(weights, maps_of(models[num_heads, 0]), atol=0.01)
+    name = f"{num_heads} head{'s' if num_heads > 1 else ''}"
+    return [
+        live.Attention(
+            *qkv, [str(place) for place in numbers], model=name, head=h, sentence="ten positions"
+        )
+        for h, qkv in enumerate(zip(*vectors, strict=True), start=1)
+    ]
+
+
+query, key, _ = heads_of(models[1, 0])
+coldest = (query @ key.mT / 0.2).softmax(dim=-1)[0]  # (T, T)
+survives = (coldest[inner, inner + 1] > coldest[inner, inner - 1]).float().mean()
+assert survives > 0.7 and left_right[0, 0, 1] > 0.85  # the right side, in most rows
+assert shares[1, 0].min() > 0.3  # two large weights
+assert (shares[4, 0].amax(dim=1) > 0.95).sum() == 3  # heads that keep to one side
+
+live.attention_view(
+    *(one for num_heads in head_counts for one in live_heads(num_heads)),
+    caption="The heads of three trained models, over the ten positions of a sequence",
+    query=4,
+)
+
+# %% [markdown]
+# <details><summary>What you should see</summary>
+#
+# The only head gives its two neighbours nearly the same weight. At a low temperature the right one takes all of it in
+# most rows, and the right side is also the one that this model answers well. With two heads, the differences in rows 2
+# to 9 have one colour above the diagonal and the other below it. Of the four heads, three keep to one side.
+#
+# </details>
+#
+# ### Would more training help?
+#
+# Would more training, or another learning rate, change the result of section 5? The table is **recorded** by
+# `sources/recorded/neighbour_heads.py`. Each entry gives the median, the smallest and the largest share of right
+# answers over the seeds. The last column counts the runs in which the heads keep to one side each.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -901,23 +907,22 @@ assert (
 assert recorded[0][5] > 0.9 and recorded[0][9] < 0.27  # the better side at least, the worse at most
 
 # %% [markdown]
-# It is not. One head whose shares ignore the tokens, with a linear readout, cannot get every answer right as soon as
-# the vocabulary has three tokens or more.
+# It would not. One head whose shares ignore the tokens, with a linear readout, cannot get every answer right as soon as
+# the vocabulary has two tokens $a$ and $b$.
 #
-# *Proof.* Keep all tokens but the left neighbour $a$ and the right neighbour $b$ fixed. Say $\alpha_\ell \ge \alpha_r$
-# (otherwise exchange the sides) and consider the answer "right". Let $G_{uw}$ be what one full share of token $w$ adds
-# to the logit of answer $u$. Apart from a constant for each answer, the logit of $u$ is $\alpha_\ell G_{ua} + \alpha_r
-# G_{ub}$.
+# *Proof.* Let only the two neighbours vary, and keep all other tokens fixed. Say $\alpha_\ell \ge \alpha_r$ (otherwise
+# exchange the sides) and consider the answer "right". Let $G_{uw}$ be what one full share of token $w$ adds to the
+# logit of answer $u$. With $w$ on the left and $w'$ on the right, the logit of $u$ is $\alpha_\ell G_{uw} + \alpha_r
+# G_{uw'}$, apart from a constant for each answer.
 #
-# *First*, $b$ must beat $a$. Write that down for $(a, b)$ and for $(b, a)$, and add. The constants cancel, which leaves
-# $(\alpha_\ell - \alpha_r)(G_{ab} + G_{ba}) > (\alpha_\ell - \alpha_r)(G_{aa} + G_{bb})$. For equal shares this reads
-# $0 > 0$. So $\alpha_\ell > \alpha_r$, and $G_{ab} + G_{ba} > G_{aa} + G_{bb}$. Now sum over the three pairs of three
-# tokens. The sum of all six $G$ with different indices exceeds twice the sum of the three with equal ones.
+# *First*, with the neighbours $(a, b)$ answer $b$ must beat $a$, and with $(b, a)$ the other way round. Write both down
+# and add. The constants cancel, which leaves $(\alpha_\ell - \alpha_r)(G_{ab} + G_{ba}) > (\alpha_\ell -
+# \alpha_r)(G_{aa} + G_{bb})$. For equal shares this reads $0 > 0$. So $\alpha_\ell > \alpha_r$, and $G_{ab} + G_{ba} >
+# G_{aa} + G_{bb}$.
 #
-# *Second*, $b$ must beat the third token $u$, so $\alpha_\ell G_{ba} + \alpha_r G_{bb} > \alpha_\ell G_{ua} + \alpha_r
-# G_{ub}$ plus constants. Summed over all six ordered pairs, the terms with $\alpha_\ell$ and the constants cancel. What
-# remains, divided by $\alpha_r$, is that twice the sum with equal indices exceeds the sum with different ones. For
-# $\alpha_r > 0$ that contradicts the first step, and for $\alpha_r = 0$ the same sum reads $0 > 0$. ∎
+# *Second*, with $(a, a)$ answer $a$ must beat $b$, and with $(b, b)$ the other way round. Added, the constants cancel
+# again, and $(\alpha_\ell + \alpha_r)(G_{aa} + G_{bb}) > (\alpha_\ell + \alpha_r)(G_{ab} + G_{ba})$. This contradicts
+# the first step. ∎
 #
 # The argument needs one head, shares that ignore the tokens, and a linear readout. Two heads remove the
 # first. What happens if we remove one of the others?
@@ -937,7 +942,7 @@ class WithHiddenLayer(NeighbourReader):
 class AttendsToTokens(NeighbourReader):
     """Queries and keys are made from tokens and positions; values from tokens, as before."""
 
-    def attend(self, ids):
+    def read(self, ids):
         tokens = self.tokens(ids)  # (B, T, D)
         x = tokens + self.positions.weight
         return self.attention(query=x, key=x, value=tokens)
@@ -946,7 +951,7 @@ class AttendsToTokens(NeighbourReader):
 class OrdinaryAttention(NeighbourReader):
     """Tokens and positions in all three roles."""
 
-    def attend(self, ids):
+    def read(self, ids):
         x = self.tokens(ids) + self.positions.weight  # (B, T, D)
         return self.attention(query=x, key=x, value=x)
 
@@ -973,7 +978,8 @@ for seed in range(3):
 #   and 0.3, and ReLU units can tell a large share from a small one.
 # - **Shares that depend on the tokens are not enough here.** The proof does not cover them, but after 1000 steps both
 #   answers are right in only 16 to 22 % of the cases, as without.
-# - **Positions in the values as well** make the difference, since the output then also shows how large the shares were.
+# - **Positions in the values as well** make the difference, probably because the output then also shows how large the
+#   shares were.
 #   After 1000 steps of this ordinary self-attention, both answers are right in 73 to 96 % of the cases.
 #
 # One head returns one average. To keep two things apart it has to *encode* them, here in the sizes of its weights, and
@@ -1002,9 +1008,9 @@ for seed in range(3):
 # %% [markdown]
 # ## 9. Going deeper: against PyTorch's own
 #
-# PyTorch's `nn.MultiheadAttention` stacks the maps for query, key and value into *one* matrix, `in_proj_weight`, so that
-# in self-attention a single product serves all three. Here are both modules with the same parameters and a causal
-# mask. PyTorch's mask means the opposite of ours (lecture 4).
+# PyTorch's `nn.MultiheadAttention` stacks the maps for query, key and value into *one* matrix, `in_proj_weight`, so
+# that in self-attention a single product serves all three. Here are both modules with the same parameters and a causal
+# mask. In this module a boolean mask means the opposite of ours (lecture 4).
 
 # %%
 torch.manual_seed(6)
@@ -1032,9 +1038,15 @@ crossed, _ = ours(target, source, source)
 assert torch.allclose(crossed, pytorch(target, source, source)[0], atol=1e-5)
 
 # %% [markdown]
-# Outputs and weights agree. Note `average_attn_weights=False`. By default PyTorch returns the *mean* of the weights over
-# the heads, $(B, T, S)$, which hides what each head does. Its fourth argument is the *padding* mask, so pass masks to it
-# by name.
+# Outputs and weights agree. Note `average_attn_weights=False`. By default PyTorch returns the *mean* of the weights
+# over the heads, $(B, T, S)$, which hides what each head does. Its fourth argument is the *padding* mask, so pass masks
+# to it by name. With `dropout=` it also drops attention weights at random in training ([lecture
+# 7](07_layer_normalization.ipynb)).
+#
+# **Two ways to fail.** If our class gets a mask of shape $(B, T, S)$ without the `unsqueeze(1)`, it reads it as one mask
+# per head where $B$ happens to equal $H$, and fails where it does not (for $B = 1$ nothing changes). If the width is
+# not divisible by the number of heads, it raises a `ValueError` that names both. A bare `assert` would name neither,
+# and Python skips it under `-O`.
 #
 # **Check yourself.** A colleague calls `pytorch(x, x, x, mask)` with the $(T, T)$ mask of this section. What does
 # PyTorch take it for, and what helps you here?

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a6_positional_encoding
-#     deeper: 31
-#     minutes: 49
+#     deeper: 38
+#     minutes: 42
 #     summary: How attention learns about word order, from sinusoids that are added to rotations in every layer.
 #   jupytext:
 #     text_representation:
@@ -19,8 +19,8 @@
 # # Lecture 6: Positional encoding
 #
 # Attention compares tokens and mixes them, but it cannot see where a token stands. You will build the two remedies that
-# matter most. The original transformer adds sinusoids to its embeddings, once, and nearly every large language model of
-# today rotates its queries and keys.
+# matter most. The original transformer adds sinusoids to its embeddings, once, and nearly every open large language
+# model of today rotates its queries and keys.
 #
 # <!-- slide: By the end you can add positions, or rotate them in -->
 #
@@ -32,26 +32,29 @@
 # - read them as the hands of clocks, and derive that a shift is a rotation;
 # - implement rotary encoding, and derive that its scores depend on the offset alone.
 #
-# **Time** about 49 minutes with views and questions, and 31 for going deeper.
+# **Time** about 42 minutes with views and questions, and 38 for going deeper.
 # **Needs** lectures [2](02_basic_self_attention.ipynb), [3](03_scaled_dot_product_attention.ipynb) and
 # [5](05_multi_head_attention.ipynb), and for going deeper also [lecture 4](04_masked_attention.ipynb).
 
 # %%
 import math
 
-import matplotlib.pyplot as plt
-import numpy as np
 import torch
 import torch.nn.functional as F
-from matplotlib.colors import ListedColormap
-from matplotlib.patches import Circle
 from torch import nn
 
 from course_utils import attention, masks, positional
 from lecture_kit import live, plotting, questions
 
+# %% tags=["hide-input"]
 plotting.use_course_style()
 torch.set_num_threads(1)  # networks this small run fastest on one thread
+
+# only the drawings need these
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Circle
 
 # %% [markdown]
 # ## 1. What attention cannot see
@@ -140,8 +143,8 @@ questions.ask("06", "what-can-still-be-answered")
 # | $k$ | number of a pair of columns, $2k$ and $2k+1$, counted from 0 |
 # | $\theta_k = 10000^{-2k/d_\text{model}}$ | frequency of pair $k$: how far its angle turns per token |
 #
-# The original paper calls the pair $i$, while others write $i$ for the position. Our $k$ has nothing to do with keys,
-# since it counts pairs of columns. We compute the table by a loop first.
+# The original paper calls the pair $i$, while others write $i$ for the position. Here $k$ counts pairs of columns and
+# is unrelated to keys. We compute the table by a loop first.
 
 
 # %% slide="The table, entry by entry"
@@ -157,7 +160,7 @@ def encoding_by_loop(length, d_model):
 
 
 # %% [markdown]
-# As matrices, the angles are the outer product of a column of positions and a row of frequencies.
+# Without loops, all angles at once are the outer product of a column of positions and a row of frequencies.
 
 
 # %% slide="The same table as an outer product of positions and frequencies"
@@ -212,8 +215,8 @@ plotting.picture(
 #
 # ### The hands of many clocks
 #
-# Take a pair as a point in a plane. It lies on a circle of radius one, like the tip of the hand of a clock, which points
-# up at position 0 and turns clockwise by the angle $\theta_k$ with every token.
+# Read each pair as a point in the plane. It lies on a circle of radius one, like the tip of the hand of a clock, which
+# points up at position 0 and turns clockwise by the angle $\theta_k$ with every token.
 
 # %% slide="Each pair of columns is the hand of a clock" tags=["hide-input"]
 shown = [0, 1, 2, 3, 30]
@@ -322,58 +325,18 @@ plotting.picture(
 
 # %% [markdown]
 # This is one of the paper's two reasons for sinusoids. Because $PE_{pos+m}$ is a linear map of $PE_{pos}$, the
-# authors expected that a model easily learns to attend by relative position. Their other reason was the hope that the
-# model would extrapolate to longer texts, which section 7 tests.
+# authors expected that a model would easily learn to attend by relative position. Their other reason was the hope that
+# the model would extrapolate to longer texts, which section 7 tests.
 #
-# ### The dot product of two positions depends on their offset alone
-#
-# Two hands of length one have the cosine of the angle between them as their dot product. Summed over all pairs this
-# gives $PE_i \cdot PE_j = \sum_{k} \cos \theta_k (i - j)$.
-
-# %% tags=["hide-input"]
-# the formula, for every offset
-table = positional_encoding(64, 128)  # (T, D)
-products = table @ table.T  # (T, T)
-for offset in range(64):
-    expected = sum(math.cos(offset * 10000 ** (-2 * k / 128)) for k in range(64))
-    assert (products.diagonal(offset) - expected).abs().max() < 1e-4
-
-# %% [markdown]
-# Explore the table of width 16. Point at an entry, or walk there with the arrow keys, to see its pair as two waves and
-# as a hand.
-#
-# <!-- slide: Three questions to two positions -->
-#
-# 1. **The offset alone.** Leave the offset at 6 and move the position. What happens to the dot product?
-# 2. **Further off, more alike.** Is the product at offset 3 larger than at 6, and what does −3 give? The boxes, one for
-#    each pair, show why.
-# 3. **Wider.** Choose width 64. Which of the two offsets gives the larger product now?
-
-# %% slide="Explore: which offsets are more alike?" tags=["hide-input"]
-for width, alike_at in {16: {6: 6.445, 3: 5.543, -3: 5.543}, 64: {3: 25.587, 6: 23.559}}.items():
-    rows = positional.positional_encoding(48, width).double()
-    for offset, product in alike_at.items():
-        assert round((rows[20] @ rows[20 + offset]).item(), 3) == product
-assert round(math.cos(6), 2) == 0.96 and round(math.cos(3), 2) == -0.99
-
-live.positions_view(
-    d_model=16, position=20, offset=6, caption="Two positions: their dot product by offset"
-)
-
-# %% [markdown]
-# <details><summary>What you should see</summary>
-#
-# The dot product stays at 6.445. At offset 3 it is only 5.543, because after 6 tokens the hand of pair 0 has almost gone
-# round, while after 3 it points the other way. The offset −3 gives the same as 3. At width 64, positions 3 apart are
-# more alike than positions 6 apart, because most of the 32 pairs are slow and the fast ones count for less.
-#
-# </details>
+# Moving both of two positions by $m$ tokens turns both vectors by $R(m)$, and turning two vectors alike leaves their
+# dot product unchanged. So the dot product of two position vectors depends on their offset alone (section 9).
 
 # %% [markdown]
 # ## 4. Adding positions to tokens
 #
 # The input of the first layer is the sum of token vector and position vector. The module keeps the table as a *buffer*,
-# which moves to the GPU with the model but is left alone by the optimiser.
+# which moves to the GPU with the model but is left alone by the optimiser. With `persistent=False` it is not saved with
+# the parameters, since it can be computed again.
 
 
 # %% slide="Positions are a buffer that is added to the tokens"
@@ -410,42 +373,16 @@ for module in (encode, theirs):
         raise AssertionError("51 tokens do not fit a table of 50")
 
 # %% [markdown]
-# If a text is longer than the table, the module should raise an error that says so. Positions are added **once**, at the
-# bottom of the stack of layers and not in every layer, because the residual connections of [lecture
+# If a text is longer than the table, the module should raise an error that says so. Positions are added **once**, at
+# the bottom of the stack of layers and not in every layer, because the residual connections of [lecture
 # 7](07_layer_normalization.ipynb) carry them upwards.
-#
-# ### How large are they?
-#
-# Each pair adds $\sin^2 + \cos^2 = 1$ to the squared length, so $\lVert PE_{pos} \rVert = \sqrt{d_\text{model}/2}$ at
-# every position. Sinusoids are *bounded* but not small. At width 16 they have length 2.83, and the eight token vectors
-# of lecture 2 have 4.08 on average.
-#
-# The paper multiplies embeddings by $\sqrt{d_\text{model}}$ before it adds positions. If they are initialised with the
-# standard deviation $1/\sqrt{d_\text{model}}$, **a position is then $1/\sqrt2 \approx 0.71$ times as long as a token at
-# every width**. PyTorch's `nn.Embedding` draws with the standard deviation 1, which gives the same ratio without the
-# factor, so leave it out there.
-
-# %% tags=["hide-input"]
-# lengths of positions and of tokens, with and without the factor
-torch.manual_seed(123)
-x = nn.Embedding(10, 16)(torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])).detach()  # (T, D), lecture 2
-p = positional.positional_encoding(8, 16)  # (T, D)
-assert torch.allclose(p.norm(dim=1), torch.full((8,), math.sqrt(8)))
-assert abs(x.norm(dim=1).mean() - 4.08) < 0.005
-for width in (16, 64, 512):
-    small = (torch.randn(1000, width) / math.sqrt(width)).norm(dim=1).mean()
-    length = positional.positional_encoding(1, width).norm()
-    assert abs(small - 1) < 0.03
-    assert abs(length / (math.sqrt(width) * small) - math.sqrt(0.5)) < 0.03
-numbered = x + torch.arange(8.0).unsqueeze(1)  # plain numbers hide the tokens, as section 2 says
-_, weights = attention.scaled_dot_product_attention(numbered, numbered, numbered)
-assert (weights[1:, -1] > 0.95).all()
 
 # %% [markdown]
 # ### Measured: reversing a sequence
 #
 # The task is to label position $i$ of twelve random digits, counted from 0, with the digit at position $11 - i$. The
-# model consists of parts that you know.
+# model consists of parts that you know. As in the paper, its embeddings start small and are multiplied by
+# $\sqrt{d_\text{model}}$ (section 9).
 
 
 # %%
@@ -516,7 +453,7 @@ for name in ["no positions", "sinusoidal"]:
         positions = PositionalEncoding(32, dropout=0.0) if name == "sinusoidal" else nn.Identity()
         reversers[name] = Tagger(positions)
         runs.append(train(reversers[name], reverse, length=12, steps=250, seed=seed))
-    progress[name] = torch.stack(runs).reshape(5, 10, 25).mean(dim=2)  # (seeds, steps / 25)
+    progress[name] = torch.stack(runs).reshape(5, 10, 25).mean(dim=2)  # (5, 10), each of 25 steps
 
 # %% slide="With positions nearly all digits are right" tags=["hide-input"]
 assert abs(ceiling - 0.266) < 0.002
@@ -547,11 +484,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In each of five seeds the accuracy is above 0.98 with positions, and within 0.02 of the ceiling without. So the model
-# without positions does as well as any such model can.
+# In each of five seeds the accuracy is above 0.98 with positions. Without them it comes within 0.02 of the best that
+# any such model can do.
 #
 # What has the other one learned? Position $i$ should attend to position $11 - i$, so the weights should lie on the
-# diagonal from the lower left to the upper right. We show each model's head with the most weight there.
+# diagonal from the lower left to the upper right. We show each model's head with the most weight there, in the last of
+# the five seeds.
 
 # %% slide="With positions every digit attends to its mirror image" tags=["nbval-ignore-output", "hide-input"]
 digits, _ = reverse(1, 12, torch.Generator().manual_seed(7))  # (1, T)
@@ -586,7 +524,7 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The diagonal is there. The neighbours of each mirror image, whose sinusoids are similar, get some weight too.
+# The diagonal is there, and its neighbours get some weight too, because their sinusoids are similar.
 
 # %% [markdown]
 # ## 5. Rotary positions
@@ -598,16 +536,25 @@ plotting.picture(
 # ### Rotary: turn query and key
 #
 # Nothing is added to the token vectors. Instead, each head takes the features of its query in pairs and **turns** each
-# pair by the angle of the query's position, and the key by that of the key's. The angles are those of section 2, with
-# the width $d_k$ of a head in place of $d_\text{model}$. Our clocks turn clockwise, by $R(i)$, while the paper turns
-# queries and keys counter-clockwise, by $R(-i)$. With $q$ and $k$ as columns,
+# pair by an angle that grows with the query's position. It does the same with its key. The frequencies are those of
+# section 2, with the width $d_k$ of a head in place of $d_\text{model}$. At position $i$, a pair $(x, y)$ with
+# frequency $\theta$ turns counter-clockwise by the angle $\varphi = i\,\theta$:
+#
+# <!-- slide: At position $i$, each pair of features turns by $i\,\theta$ -->
+#
+# $$(x,\ y) \;\mapsto\; (x \cos\varphi - y \sin\varphi,\ \ x \sin\varphi + y \cos\varphi)$$
+#
+# This is $R(-i)$, the shift matrix of section 3 run backwards, since the hands of our clocks turn clockwise.
+#
+# The score compares the query turned by $i$ with the key turned by $j$, both taken as columns. Now turn both of them
+# back by the angle of $i$. This leaves the dot product unchanged. The query is then as it was, and the key has kept
+# only the difference of the two turns:
 #
 # <!-- slide: Turned by their positions, query and key know only their offset -->
 #
 # $$\big(R(-i)\,q\big) \cdot \big(R(-j)\,k\big) = q \cdot R(i - j)\,k$$
 #
-# because turning both vectors back by the angle of $i$ leaves their dot product unchanged. **For a given query and key,
-# the score depends on their offset and on nothing else about where they stand.**
+# **For a given query and key, the score depends on their offset and on nothing else about where they stand.**
 #
 # <!-- slide: Both arrows turn, and the angle between them stays -->
 #
@@ -617,8 +564,8 @@ plotting.picture(
 # the product 0.91. Query at position 3 and key at position 5, two words apart: 80 degrees and
 # 0.17.](../figures/rotary_angle.svg)
 #
-# *Move both tokens on, and both arrows turn, but the angle between them stays. The first pair of features turns by 1
-# radian per token.*
+# *Move both tokens on, and both arrows turn, but the angle between them stays the same. The first pair of features turns
+# by 1 radian per token.*
 #
 # The table of section 2 supplies the sines and cosines of the turn.
 
@@ -627,7 +574,7 @@ plotting.picture(
 def rotate(x):
     """Turn each pair of features by the angle of its position: (..., T, d_k), same shape."""
     T, d_k = x.shape[-2:]
-    table = positional_encoding(T, d_k)  # (T, d_k)
+    table = positional_encoding(T, d_k).to(x)  # (T, d_k), on the device of x
     sin, cos = table[:, 0::2], table[:, 1::2]  # (T, d_k / 2)
     even, odd = x[..., 0::2], x[..., 1::2]  # (..., T, d_k / 2)
     turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1)
@@ -656,11 +603,26 @@ back = torch.stack([shift_matrix(-i, 8) @ query[i] for i in range(20)])
 assert torch.allclose(back, rotate(query), atol=1e-5)
 
 # %% [markdown]
-# Turning clockwise instead would exchange the sign of the offset in every score, so the two must not be mixed. Values are
-# not turned, because they carry what a token means and not where it stands.
+# Turning clockwise instead would flip the sign of the offset in every score, so a model trained with one must not be
+# run with the other. Values are not turned, because they carry what a token means and not where it stands.
 #
-# In the class of lecture 5 the turn is one line after the split into heads, `q, k = rotate(q), rotate(k)`, and it happens
-# in every layer again. [Lecture 11](11_block_of_today.ipynb) shows a second way to pair the features.
+# In multi-head attention the turn comes after the split into heads, and it is repeated in every layer. Here is one
+# layer of lecture 5 on six copies of one token. Without the turn, every weight would be $1/6$.
+
+# %% slide="Six equal tokens get different weights"
+torch.manual_seed(4)
+layer = attention.MultiHeadAttention(16, num_heads=2)
+x = torch.randn(16).expand(1, 6, 16)  # (B, T, D)
+q, k, v = (attention.split_heads(w(x), 2) for w in (layer.w_q, layer.w_k, layer.w_v))
+_, weights = attention.scaled_dot_product_attention(rotate(q), rotate(k), v)  # (B, H, T, T)
+print("weights of the last token in head 1:", *[f"{weight:.2f}" for weight in weights[0, 0, -1]])
+
+# %% tags=["hide-input"]
+plain = attention.scaled_dot_product_attention(q, k, v)[1]
+assert torch.allclose(plain, torch.full_like(plain, 1 / 6)) and weights[0, 0, -1].std() > 0.01
+
+# %% [markdown]
+# [Lecture 11](11_block_of_today.ipynb) shows a second way to pair the features.
 
 # %% slide="What does rotary encoding turn?" tags=["hide-input"]
 questions.ask("06", "what-rotary-turns")
@@ -671,7 +633,7 @@ questions.ask("06", "what-rotary-turns")
 # Two questions sort these encodings. Is a position **absolute** ("fifth token") or **relative** ("three to the left"),
 # and where does it enter?
 #
-# <!-- slide: Two questions sort all encodings -->
+# <!-- slide: Two questions sort these encodings -->
 #
 # | kind | what it is | where it enters | known from |
 # |---|---|---|---|
@@ -681,9 +643,9 @@ questions.ask("06", "what-rotary-turns")
 # | ALiBi | relative, fixed | added to the scores, every layer | Press et al. (2022) |
 # | rotary | relative, fixed | turns query and key, every layer | RoFormer (Su et al., 2021), LLaMA |
 #
-# *Learned absolute* positions did as well as sinusoids in the transformer paper. *Relative* encodings give the same
-# weights when the whole sentence moves. It does not follow that longer texts work, since beyond the training length
-# each kind fails in its own way (section 7).
+# *Learned absolute* positions, an `nn.Embedding` for positions, did as well as sinusoids in the transformer paper.
+# *Relative* encodings give the same weights when the whole sentence moves and what was put in front of it is hidden. It
+# does not follow that longer texts work. Beyond the training length most kinds fail, each in its own way (section 7).
 #
 # ## Summary
 #
@@ -692,14 +654,14 @@ questions.ask("06", "what-rotary-turns")
 # - Without positions attention is equivariant, so reversing 12 digits stops at 0.27, the best possible. With them
 #   nearly all digits are right.
 # - Sinusoids are $\sin$ and $\cos$ of $pos / 10000^{2k/d_\text{model}}$, where $pos$ is the row and $k$ numbers the
-#   pairs of columns. They are added once, under the stack, and their length $\sqrt{d_\text{model}/2}$ is not small.
+#   pairs of columns. They are added once, below the first layer.
 # - Moving on by $m$ tokens is one rotation $R(m)$ for all positions.
 # - Rotary encoding turns queries and keys in every layer, so that for a given query and key the score depends on their
 #   offset alone.
 #
 # **Now you:** [assignment a6, positional
-# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb), which also asks for odd widths (section 9)
-# and for the picture of section 2. This is the end of the core. Sections 6 to 9 go deeper, and you can skip them.
+# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb), which also asks for odd widths
+# (section 9) and for the picture of section 2. This is the end of the core. Sections 6 to 9 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
@@ -740,8 +702,8 @@ questions.ask("06", "what-rotary-turns")
 # \underbrace{PE_i W_q \cdot x^{(j)} W_k}_{\text{position, token}} +
 # \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}}$$
 #
-# The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first. Two
-# more relative kinds put in their place one number, which depends on the offset $j - i$ alone:
+# The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first.
+# Two other relative encodings replace these three terms by a single number that depends only on the offset $j - i$:
 #
 # <!-- slide: A bias adds a number for the offset to the score -->
 #
@@ -885,17 +847,8 @@ for kind in KINDS:
         assert change > 0.01 if kind in ("sinusoidal", "learned") else change < 1e-5
 
 # %% [markdown]
-# The three relative kinds do not notice that the sentence has moved. Both absolute kinds do. This holds when the **whole**
-# sentence moves and the filler is hidden, while a token put into the *middle* changes offsets.
-#
-# **Check yourself.** Why does rotary encoding not turn the values?
-#
-# <details><summary>Answer</summary>
-#
-# The scores need only $j - i$, and they get it from query and key. A turned value would carry its absolute
-# position into the output, so the mixture would change when the sentence moves.
-#
-# </details>
+# The three relative kinds do not notice that the sentence has moved. Both absolute kinds do. This holds when the
+# **whole** sentence moves and the filler is hidden, while a token put into the *middle* changes offsets.
 
 # %% [markdown]
 # ## 7. Going deeper: longer than in training
@@ -920,7 +873,7 @@ def three_back(batch, length, generator):
 
 
 def newest_digit(ids):
-    """Position of the last digit so far, (B, T); -1 if there is none yet."""
+    """Position of the last digit so far, (B, T), -1 if there is none yet: [3, 14, 7] gives [-1, 1, 1]."""
     return torch.where(ids >= 10, torch.arange(ids.shape[1]), -1).cummax(dim=1).values
 
 
@@ -935,8 +888,8 @@ def most_recent(batch, length, generator):
 
 # %% [markdown]
 # All models are the `Tagger` of section 4 with the attention of section 6, one layer and four heads, trained for 300
-# steps. What follows a position cannot change its output under the mask, so *one* test on 64 tokens contains the test
-# on every shorter length. We count in groups of eight positions.
+# steps. Under the causal mask, later tokens cannot change an output, so *one* test on 64 tokens includes the test on
+# every shorter length. We count in groups of eight positions.
 
 
 # %%
@@ -1055,19 +1008,20 @@ plotting.picture(
 # In both tasks and all runs, most answers in positions 17 to 64 are wrong. Press et al. (2022, figure 1) found the same
 # for language models. Nor is there one winner.
 #
-# <!-- slide: Beyond the training length, each kind fails in its own way -->
+# <!-- slide: Beyond the training length most kinds fail, each in its own way -->
 #
-# | kind | beyond position 16 | why |
+# | kind | beyond position 16 | likely reason |
 # |---|---|---|
-# | none | falls early, from a low level | the output reflects which tokens occurred but hardly where, so the model can only guess |
+# | none | is low from the start in "three back" (0.35), and falls from 0.75 in "most recent" | the output reflects which tokens occurred but hardly where, so the model can only guess |
 # | learned | falls within 16 positions | the vectors of positions 17 to 64 were never trained |
 # | sinusoidal | falls within 16 positions, and in "three back" rises once more, to about 0.6 at 33 to 40, which we cannot explain | those positions were never seen, and nothing made the model use offsets |
 # | relative bias | falls slowly | the bias is right, but more and more far tokens take a share of the weight |
-# | ALiBi | holds in "most recent"; never learns "three back" | its bias always favours the nearest token |
+# | ALiBi | holds in "most recent"; does not learn "three back" in 300 steps with one layer | its bias always favours the nearest token |
 # | rotary | holds to about twice the length, then falls | in "three back", no untrained distance scores higher than the right one until about 41 tokens back |
 #
-# Section 8 tests two of these reasons, that for rotary only in "three back". The models are small, and the ranking
-# depends on the task.
+# Section 8 tests two of these reasons, that for rotary only in "three back". The other four are not tested here. The
+# models are small, and the ranking depends on the task. In larger decoders on other tasks, those without positions
+# generalised best to longer texts (Kazemnejad et al., 2023), unlike ours.
 #
 # **Check yourself.** A model without any positions but with a causal mask is above blind guessing on "most
 # recent". How can that be, when attention is equivariant?
@@ -1116,9 +1070,9 @@ print("    random starts:       ", *[round(share, 2) for share in shifted])
 assert min(shifted) > 0.75 and max(plain) < 0.5
 
 # %% [markdown]
-# Random starts cure most of the failure. They show the model every position, but they also force it to use offsets, so
-# this test cannot tell which of the two helped. SHAPE (Kiyono et al., 2021) is a random start of this kind. Ruoss et al.
-# (2023) go further and draw positions with random gaps.
+# Random starts cure most of the failure. They show the model every position, but they also reward it for using offsets,
+# so this test cannot tell which of the two helped. SHAPE (Kiyono et al., 2021) is a random start of this kind. Ruoss et
+# al. (2023) go further and draw positions with random gaps.
 #
 # ### Rotary: what happens at distances that were never trained?
 #
@@ -1180,9 +1134,9 @@ plotting.picture(
 # seeds, of which one is shown, the first distance that overtakes is 40 or 41.
 #
 # Why 47? It is 3 + 44, and 44 tokens are seven turns of the fastest hand ($44 / 7 \approx 2\pi$), which cannot tell the
-# two apart. The second hand can, but training used only the part of its circle on which the score falls, and further
-# round the circle the score rises again. **Relative does not mean that longer texts work.** Models with rotary encoding
-# are usually trained further on long texts, with slowed clocks (Chen et al., 2023).
+# two apart. In most heads of the model shown, the second hand can, but training used only the part of its circle on
+# which the score falls, and further round the circle the score rises again. **Relative does not mean that longer texts
+# work.** Models with rotary encoding are usually trained further on long texts, with slowed clocks (Chen et al., 2023).
 #
 # ## 9. Going deeper: odd widths, and whether positions are unique
 #
@@ -1209,8 +1163,79 @@ assert one_clock[43] < 0.02 and all_clocks.argmin() == 0 and all_clocks.min() > 
 # other position is nearer to position 0 than position 1 is. Since the distance of two encodings depends on their offset
 # alone, this holds for *all* pairs that are no further apart.
 #
-# Some code computes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$. The result is the same, and no more
-# accurate.
+# Some code computes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$. The result is the same, and no
+# more accurate.
+#
+# ### The dot product of two positions depends on their offset alone
+#
+# Two hands of length one have the cosine of the angle between them as their dot product. Summed over all pairs this
+# gives $PE_i \cdot PE_j = \sum_{k} \cos \theta_k (i - j)$.
+
+# %% tags=["hide-input"]
+# the formula, for every offset
+table = positional_encoding(64, 128)  # (T, D)
+products = table @ table.T  # (T, T)
+for offset in range(64):
+    expected = sum(math.cos(offset * 10000 ** (-2 * k / 128)) for k in range(64))
+    assert (products.diagonal(offset) - expected).abs().max() < 1e-4
+
+# %% [markdown]
+# Explore the table of width 16. Point at an entry, or walk there with the arrow keys, to see its pair as two waves and
+# as a hand.
+#
+# <!-- slide: Three questions to two positions -->
+#
+# 1. **The offset alone.** Leave the offset at 6 and move the position. What happens to the dot product?
+# 2. **Farther apart, yet more alike?** Compare the products at offsets 3 and 6. What does −3 give? The boxes, one for
+#    each pair, show why.
+# 3. **Wider.** Choose width 64. Which of the two offsets gives the larger product now?
+
+# %% slide="Explore: which offsets are more alike?" tags=["hide-input"]
+for width, alike_at in {16: {6: 6.445, 3: 5.543, -3: 5.543}, 64: {3: 25.587, 6: 23.559}}.items():
+    rows = positional.positional_encoding(48, width).double()
+    for offset, product in alike_at.items():
+        assert round((rows[20] @ rows[20 + offset]).item(), 3) == product
+assert round(math.cos(6), 2) == 0.96 and round(math.cos(3), 2) == -0.99
+
+live.positions_view(
+    d_model=16, position=20, offset=6, caption="Two positions: their dot product by offset"
+)
+
+# %% [markdown]
+# <details><summary>What you should see</summary>
+#
+# The dot product stays at 6.445. At offset 3 it is only 5.543, because after 6 tokens the hand of pair 0 has almost
+# gone round, while after 3 it points the other way. The offset −3 gives the same as 3. At width 64, positions 3 apart
+# are more alike than positions 6 apart, because most of the 32 pairs are slow and the fast ones count for less.
+#
+# </details>
+#
+# ### How large are they?
+#
+# Each pair adds $\sin^2 + \cos^2 = 1$ to the squared length, so $\lVert PE_{pos} \rVert = \sqrt{d_\text{model}/2}$ at
+# every position. Sinusoids are *bounded* but not small. At width 16 they have length 2.83, and the eight token vectors
+# of lecture 2 have 4.08 on average.
+#
+# The paper multiplies embeddings by $\sqrt{d_\text{model}}$ before it adds positions. If they are initialised with the
+# standard deviation $1/\sqrt{d_\text{model}}$, **a position is then $1/\sqrt2 \approx 0.71$ times as long as a token at
+# every width**. PyTorch's `nn.Embedding` draws with the standard deviation 1, which gives the same ratio without the
+# factor, so leave it out there.
+
+# %% tags=["hide-input"]
+# lengths of positions and of tokens, with and without the factor
+torch.manual_seed(123)
+x = nn.Embedding(10, 16)(torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])).detach()  # (T, D), lecture 2
+p = positional.positional_encoding(8, 16)  # (T, D)
+assert torch.allclose(p.norm(dim=1), torch.full((8,), math.sqrt(8)))
+assert abs(x.norm(dim=1).mean() - 4.08) < 0.005
+for width in (16, 64, 512):
+    small = (torch.randn(1000, width) / math.sqrt(width)).norm(dim=1).mean()
+    length = positional.positional_encoding(1, width).norm()
+    assert abs(small - 1) < 0.03
+    assert abs(length / (math.sqrt(width) * small) - math.sqrt(0.5)) < 0.03
+numbered = x + torch.arange(8.0).unsqueeze(1)  # plain numbers hide the tokens, as section 2 says
+_, weights = attention.scaled_dot_product_attention(numbered, numbered, numbered)
+assert (weights[1:, -1] > 0.95).all()
 
 # %% [markdown]
 # ## Further reading
@@ -1246,7 +1271,7 @@ assert one_clock[43] < 0.02 and all_clocks.argmin() == 0 and all_clocks.min() > 
 # - Amirhossein Kazemnejad, Inkit Padhi, Karthikeyan Natesan Ramamurthy, Payel Das, Siva Reddy (2023). *[The
 #   Impact of Positional Encoding on Length Generalization in
 #   Transformers.](https://arxiv.org/abs/2305.19466)* NeurIPS. The question of section 7, for larger models
-#   and more tasks.
+#   and more tasks. There, models without positions did best, unlike ours.
 # - Shun Kiyono, Sosuke Kobayashi, Jun Suzuki, Kentaro Inui (2021). *[SHAPE: Shifted Absolute Position Embedding for
 #   Transformers.](https://arxiv.org/abs/2109.05644)* EMNLP. Section 3: a random start for each training text.
 # - Anian Ruoss, Grégoire Delétang, Tim Genewein, Jordi Grau-Moya, Róbert Csordás, Mehdi Bennani, Shane

@@ -34,14 +34,14 @@ class NeighbourReader(nn.Module):
         self.attention = MultiHeadAttention(WIDTH, num_heads)
         self.readout = nn.Linear(WIDTH, 2 * NUM_TOKENS)
 
-    def attend(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+    def read(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Output (B, T, D) and weights (B, H, T, T); ids is (B, T)."""
         positions = self.positions.weight.expand(len(ids), -1, -1)
         return self.attention(positions, positions, self.tokens(ids))
 
     def forward(self, ids: Tensor) -> Tensor:
         """Logits (B, T - 2, 2, tokens): the two ends are left out."""
-        output, _ = self.attend(ids)
+        output, _ = self.read(ids)
         return self.readout(output)[:, 1:-1].unflatten(-1, (2, NUM_TOKENS))
 
 
@@ -78,7 +78,7 @@ def shares(model: NeighbourReader) -> list[float]:
 @torch.no_grad()
 def one_side_each(model: NeighbourReader) -> bool:
     """Whether every head keeps to one side, and both sides are covered."""
-    weights = model.attend(torch.zeros(1, LENGTH, dtype=torch.long))[1][0]  # (H, T, T)
+    weights = model.read(torch.zeros(1, LENGTH, dtype=torch.long))[1][0]  # (H, T, T)
     inner = torch.arange(1, LENGTH - 1)
     sides = [weights[:, inner, inner + step].mean(dim=1) for step in (-1, 1)]
     on_sides = torch.stack(sides, dim=1)  # (H, 2)
