@@ -257,7 +257,7 @@ encoder_layer = Part(
     "TransformerLayer(d_model, num_heads, d_ff, dropout=0.1), "
     "forward(x (B, T, D), mask=None) -> (B, T, D)",
     layers.TransformerLayer,
-    reads=("lecture 7, on the whole layer", f"{LECTURE}#5.-The-whole-layer"),
+    reads=("lecture 7, on the whole layer", f"{LECTURE}#4.-The-whole-layer"),
     may_call=("PositionwiseFeedForward",),
 )
 ATTENDS = encoder_layer.step(
