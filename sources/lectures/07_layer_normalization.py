@@ -543,7 +543,7 @@ default = {
 }  # order -> (seeds, rates)
 
 # %% [markdown]
-# Two things more are **recorded**, by `sources/recorded/layer_orders.py`: a stack with residual connections and **no
+# Two more things are **recorded**, by `sources/recorded/layer_orders.py`: a stack with residual connections and **no
 # norm** at all, and all three with **warm-up**, where the rate rises over the first 50 steps. The thin line is what
 # knowing the digits, but not their positions, would give.
 
