@@ -198,8 +198,8 @@ questions.ask("07", "a-token-of-two-features")
 # $$\mathrm{FFN}(x) = \max(0,\, x W_1 + b_1)\, W_2 + b_2$$
 #
 # There are two linear maps, from $d_\text{model}$ up to $d_\text{ff}$ and back, with **one** ReLU, the maximum with 0,
-# *between* them. The picture follows one word through such a network of the translator that you build in lecture 8.
-# Most hidden units are off for this word, and another word need not use the same units.
+# *between* them. The picture follows one word through such a network in lecture 8's translator. Most hidden units are off
+# for this word, and another word need not use the same units.
 #
 # <!-- slide: For “helfen” 22 of 128 hidden units are on -->
 #
@@ -254,9 +254,9 @@ assert abs(sizes[0] / sizes[1] - 2 / 3) < 0.01
 # %% [markdown]
 # ### Dropout
 #
-# A network can come to rely on one or two entries that happen to give the answer away in its training data and
-# nowhere else. Dropout is meant to prevent that by making any entry unreliable. In training it sets each entry to
-# zero with probability $p$ and divides the others by $1 - p$:
+# A network can come to rely on one or two entries that give the answer away in its training data and nowhere else.
+# Dropout makes every entry unreliable. In training it sets each to zero with probability $p$ and divides the others by
+# $1 - p$:
 #
 # <!-- slide: Dropout sets entries to zero and enlarges the others -->
 #
@@ -365,7 +365,7 @@ questions.ask("07", "half-a-pre-ln-layer")
 #
 # ### A way for the gradient
 #
-# What does it change that a sublayer $f$ only adds to its input?
+# Adding to the input keeps the identity in the derivative:
 #
 # <!-- slide: A residual connection adds the identity to the derivative -->
 #
@@ -439,8 +439,8 @@ for ax in (left, right):
 plotting.ticks_at(right, y=[0.1, 0.3, 1, 3])
 plotting.picture(
     figure,
-    caption="With PyTorch's initial weights a plain stack loses the gradient. The residual connection prevents "
-    "this, the norm nearly so down to about eight networks. Medians over five seeds, and their range.",
+    caption="With PyTorch's initial weights a plain stack loses the gradient; a residual connection prevents "
+    "this, a norm nearly does. Medians of five seeds, with ranges.",
     alt="The share of the gradient that reaches the input against the depth from 1 to 32, both "
     "axes logarithmic, medians over five seeds with bands for the range. Left, the plain stack "
     "falls to about 5 times 10 to the minus 21. Right, on another scale, the other three. With both a "
@@ -450,9 +450,9 @@ plotting.picture(
 
 # %% [markdown]
 # With PyTorch's initial weights, each network of a plain stack loses three quarters of the gradient. A residual
-# connection prevents this, and **layer norm alone nearly does**, because it divides by the standard deviation in the
-# backward pass, too. At depth 32 its median is 0.4 and its worst seed below 0.1. So vanishing gradients are not the whole
-# reason for residual connections.
+# connection prevents this, and **layer norm alone nearly does** down to about eight networks, because it divides by the
+# standard deviation in the backward pass, too. At 32 its median is 0.4 and its worst seed below 0.1. Vanishing gradients
+# are not the whole reason for residual connections.
 #
 # ### Words stay apart
 #
@@ -1275,7 +1275,7 @@ assert (on_top > 0).sum() == 9 and abs(on_top.quantile(0.5) - 0.015) < 0.004
 # gradient do they return for a flat token, whose features are all equal?
 
 
-# %% slide="ε inside the root keeps the gradient small" tags=["hide-input"]
+# %% tags=["hide-input"]
 def inside_root(x, eps=1e-5):
     centred = x - x.mean()
     return centred / (centred.square().mean() + eps).sqrt()

@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a9_transformer
 #     deeper: 37
-#     minutes: 49
+#     minutes: 50
 #     summary: The whole transformer, built, trained and compared, from its first line to its first translation.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,7 @@
 # - train a translator by teacher forcing and measure how good it is;
 # - compare it with a recurrent translator, in accuracy and in time.
 #
-# **Time** about 49 minutes with views and questions, and 37 for going deeper.
+# **Time** about 50 minutes with views and questions, and 37 for going deeper.
 # **Needs** lectures
 # [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb),
 # [6](06_positional_encoding.ipynb) and [7](07_layer_normalization.ipynb), and the task of [lecture
@@ -699,7 +699,8 @@ print(f"{'recurrent, one vector':<32}{one_vector[:, 0].median():>8.3f}")
 # ### Time
 #
 # A recurrent network computes its states one after the other, and a transformer in training all positions at once. Both
-# were timed by `sources/recorded/time_translators.py`, on batches of 32 random sentences, equally long in both languages.
+# were timed by `sources/recorded/time_translators.py`, on batches of 32 random sentences, equally long in both languages,
+# in processor time on one core and in clock time on the GPU.
 
 # %% slide="The transformer's advantage is speed, and it grows with length" tags=["hide-input"]
 LENGTHS = [8, 16, 32, 64, 128]
@@ -779,7 +780,7 @@ plotting.label_ends(axes[1])
 plotting.picture(
     figure,
     caption="The longer the sentences, and the more a machine does in parallel, the larger the transformer's lead. "
-    "Medians of seven repetitions, and their range; processor time on one core, clock time on the GPU.",
+    "Medians of seven, with ranges.",
     alt="Milliseconds a sentence in training against its length, both axes logarithmic, in two panels. "
     + " ".join(
         f"{machine}, {name}: {', '.join(f'{value:.2f}' for value in times[machine, name][1:, 0])}."
