@@ -258,7 +258,7 @@ encoder_layer = Part(
     "TransformerLayer(d_model, num_heads, d_ff, dropout=0.1), "
     "forward(x (B, T, D), mask=None) -> (B, T, D)",
     layers.TransformerLayer,
-    reads=("lecture 7, on the whole layer", f"{LECTURE}#5.-The-whole-layer"),
+    reads=("lecture 7, on the whole layer", f"{LECTURE}#4.-The-whole-layer"),
     may_call=("PositionwiseFeedForward",),
 )
 encoder_layer.example = layer(B=1, T=3, mask=(3, 3), sizes=(4, 2, 3))

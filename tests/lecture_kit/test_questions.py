@@ -20,7 +20,7 @@ NUMBERS = {  # what the answer is computed from, by somebody who did not write t
     "parameters-of-five-heads": 3 * 5 * 100 * (100 // 5) + 100 * 100,
     "the-hand-of-pair-one": 2 * 3.141592653589793 * 10000 ** (2 / 4),
     "a-token-of-two-features": (3 - 2) / (((1 - 2) ** 2 + (3 - 2) ** 2) / 2) ** 0.5,
-    "a-weight-that-survives": 0.4 / (1 - 0.2),
+    "an-entry-that-survives": 0.4 / (1 - 0.2),
     "passes-for-five-words": 5 + 1,
     "rows-without-a-cache": sum(range(1, 11)),
     "what-top-p-keeps": next(n for n in range(6) if sum([50, 20, 15, 10, 5][:n]) >= 80),
