@@ -1070,11 +1070,11 @@ print(f"one position off                               {share(off_by_one):.0%}")
 print(f"always the same position as the English word   {share(same_position):.0%}")
 
 # %% [markdown]
-# Of the misses, the words that attend most elsewhere, about two thirds have an origin of their own, so the convention can
-# explain a third of them at most. Are the rest mistakes, or could these words be predicted without attending to anything in
-# particular? We ask the network. For one step it receives the plain mean of all annotations as its context, so that it
-# knows something of the sentence and can select nothing. Does it still find the true word? After the step it goes on as
-# usual.
+# Of the misses, the words that attend most elsewhere, about two thirds have an origin of their own, so the convention
+# can explain about a third of them at most. Are the rest mistakes, or could these words be predicted without attending
+# to anything in particular? We ask the network. For one step it receives the plain mean of all annotations as its
+# context, so that it knows something of the sentence and can select nothing. Does it still find the true word? After
+# the step it goes on as usual.
 
 
 # %%
