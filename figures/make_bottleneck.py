@@ -22,11 +22,11 @@ ENGLISH = ["can", "you", "help", "me", "?"]
 GERMAN_COLUMNS = [0.85 + 1.3 * k for k in range(5)]
 ENGLISH_COLUMNS = [8.35 + 1.3 * k for k in range(5)]
 HALF = 0.34  # half the height of a box
-ASKING = 2  # the step that writes "help"
+ASKING = 2  # the step that generates "help"
 
 
 def shares():
-    """The weights of the five words when the trained translator of lecture 1 writes "help"."""
+    """The weights of the five words when the trained translator of lecture 1 generates "help"."""
     words, weights = alignment(" ".join(GERMAN))
     assert words == ENGLISH, words
     return weights[ASKING][: len(GERMAN)]
@@ -60,7 +60,7 @@ def fixed_vector(ax, y):
     title = "one vector for the whole sentence"
     label(ax, 0.3, y + 2.5, title, LARGE_TEXT, ha="left", weight="bold")
     label(ax, GERMAN_COLUMNS[2], y + 2.0, "RNN #1, the encoder, reads", colour=MUTED)
-    label(ax, ENGLISH_COLUMNS[2], y + 2.0, "RNN #2, the decoder, writes", colour=MUTED)
+    label(ax, ENGLISH_COLUMNS[2], y + 2.0, "RNN #2, the decoder, generates", colour=MUTED)
     networks(ax, y)
     box(ax, 7.0, y + 1.25, 1.5, 0.76, "summary", role="one vector")
     # The forward direction ends at the last word, the backward direction at the first.
@@ -102,7 +102,7 @@ def attention(ax, y):
     label(ax, column + 0.2, y + 1.65, "a new mixture", SMALL_TEXT, ha="left")
     label(ax, column + 0.2, y + 1.3, "for every step", SMALL_TEXT, ha="left")
     label(ax, column - 0.2, y + 1.65, "here: step 3,", SMALL_TEXT, ha="right")
-    label(ax, column - 0.2, y + 1.3, "which writes help", SMALL_TEXT, ha="right")
+    label(ax, column - 0.2, y + 1.3, "which generates help", SMALL_TEXT, ha="right")
 
 
 def draw():

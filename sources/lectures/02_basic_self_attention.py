@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a2_self_attention
 #     deeper: 10
-#     minutes: 44
+#     minutes: 43
 #     summary: Self-attention without parameters, from two loops to two matrix products.
 #   jupytext:
 #     text_representation:
@@ -19,9 +19,8 @@
 # # Lecture 2: Basic self-attention
 #
 # In [lecture 1](01_rnn_attention.ipynb) a decoder attended to the words of another sentence. In self-attention, the
-# words of one sentence attend to each other. In this lecture you will build its simplest form, two matrix products
-# and a softmax without a single parameter, and find out what it computes, why it nearly copies its input, and what it
-# cannot see.
+# words of one sentence attend to each other. You will build its simplest form, two matrix products and a softmax without
+# a single parameter, and find out why it nearly copies its input, and what it cannot see.
 #
 # **By the end of this lecture you will be able to**
 #
@@ -33,7 +32,7 @@
 # - prove that self-attention is permutation-*equivariant*, and tell that from *invariant*;
 # - name what is still missing.
 #
-# **Time** about 44 minutes with views and questions, and 10 for going deeper.
+# **Time** about 43 minutes with views and questions, and 10 for going deeper.
 # **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
@@ -54,8 +53,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # In lecture 1, attention connected two networks. A state of the decoder was compared with every annotation of the
 # encoder, a softmax turned the scores into weights, and the weights mixed the annotations. Nothing in that recipe needs
-# two networks. In **self-attention**, each word of a sentence takes the part of the decoder, and all words together take
-# the part of the annotations.
+# two networks. In **self-attention**, each word of a sentence plays the role of the decoder, and all the words together
+# play the role of the annotations.
 #
 # <!-- slide: In self-attention a sentence attends to itself -->
 #
@@ -78,18 +77,14 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # | score | $v^\top \tanh(W s^{(i-1)} + U h^{(j)})$ | $x^{(i)} \cdot x^{(j)}$ |
 # | computed | one step after the other | all words at once |
 #
-# **Why a dot product?** Because it is cheap. The additive score of lecture 1 needs a hidden layer for each pair of
-# words, whereas all dot products of a sentence are one matrix product. Section 6 times both.
-#
-# Self-attention is older than the transformer of 2017, and under the name intra-attention it appears in Cheng et al.
-# (2016). What was new in 2017 was a translation model that connects its words by attention *alone*.
+# **Why a dot product?** It is cheap, because all dot products of a sentence are one matrix product (section 6).
 
 # %% [markdown]
 # ## 2. Three words by hand
 #
 # What is a *bank*? In "the river bank" it is land, in "the savings bank" it is where money is kept. To be understood,
 # the word has to take something from its neighbours. We give each word two numbers by hand: how strongly it is
-# associated with water, and how strongly with money.
+# associated with water, and with money.
 #
 # Every attention mechanism in this course has the same three steps:
 #
@@ -99,7 +94,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # 2. **Normalise**: turn the scores into positive weights that sum to one.
 # 3. **Weighted sum**: mix the values, here the word vectors, with these weights.
 #
-# Here they are in code, for the query word "bank".
+# In code, for the query word "bank":
 
 # %% slide="“bank” takes almost half of its meaning from “river”"
 by_hand = {"the": (0.2, 0.2), "river": (1.8, 0.2), "bank": (0.9, 0.9)}  # (water, money)
@@ -110,11 +105,12 @@ bank_scores = {word: water * vector[0] + money * vector[1] for word, vector in b
 total = sum(math.exp(score) for score in bank_scores.values())
 bank_weights = {word: math.exp(score) / total for word, score in bank_scores.items()}
 
-z_of_bank = [sum(bank_weights[word] * by_hand[word][n] for word in by_hand) for n in (0, 1)]
+z_water = sum(bank_weights[word] * by_hand[word][0] for word in by_hand)
+z_money = sum(bank_weights[word] * by_hand[word][1] for word in by_hand)
 
 for word, score in bank_scores.items():
     print(f"{word:>6}   score {score:.2f}   weight {bank_weights[word]:.2f}")
-print(f"bank alone ({water}, {money}), after the river ({z_of_bank[0]:.2f}, {z_of_bank[1]:.2f})")
+print(f"bank alone ({water}, {money}), after the river ({z_water:.2f}, {z_money:.2f})")
 
 # %% [markdown]
 # The score is a **dot product**, which multiplies the vectors entry by entry and adds up. With "river" it is $0.9 \cdot
@@ -130,7 +126,7 @@ angle = math.degrees(math.atan2(0.9, 0.9) - math.atan2(0.2, 1.8))
 assert abs(math.hypot(0.9, 0.9) * math.hypot(1.8, 0.2) * math.cos(math.radians(angle)) - 1.8) < 1e-9
 assert abs(bank_weights["river"] - 0.48) < 0.005
 assert max(bank_weights.values()) == bank_weights["river"]
-assert abs(z_of_bank[0] - 1.25) < 0.005 and abs(z_of_bank[1] - 0.48) < 0.005
+assert abs(z_water - 1.25) < 0.005 and abs(z_money - 0.48) < 0.005
 
 figure, (left, right) = plotting.panels(2, height=3.7, sharex=True, sharey=True)
 for ax, offset in [(left, (9, -14)), (right, (9, 7))]:
@@ -144,7 +140,7 @@ left.plot([0.6 * math.cos(a) for a in arc], [0.6 * math.sin(a) for a in arc], ma
 left.text(0.64, 0.28, f"{angle:.0f}°")
 left.set(title="similarity: lengths and angle", ylabel="money")
 right.fill(*zip(*by_hand.values(), strict=True), color=plotting.SHADE, zorder=0)
-plotting.shift_arrow(right, by_hand["bank"], z_of_bank, "z of bank")
+plotting.shift_arrow(right, by_hand["bank"], (z_water, z_money), "z of bank")
 right.set_title("weighted sum: towards the river")
 plotting.picture(
     figure,
@@ -156,19 +152,16 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The weights are positive and sum to one, so $z$ is an average and never leaves the grey triangle that has the words
-# as its corners.
+# The weights are positive and sum to one, so $z$ is an average and stays inside the grey triangle.
 
 # %% [markdown]
 # ## 3. Eight words: loops, then matrices
 #
 # ### Eight words, eight vectors
 #
-# Now we take a whole sentence, the English half of lecture 1's example, and wider vectors. The sentence has $T = 8$
-# words, and each vector has $d_\text{model} = 16$ entries, an axis that is called `D` in shapes. The ids and random
-# numbers are those of Raschka, Liu and Mirjalili (2022, chapter 16), so that we can check our result against theirs.
-#
-# Formulas count from 1 and Python counts from 0, so word 2, "you", is `x[1]`.
+# Now we take the English half of lecture 1's example. It has $T = 8$ words, and each becomes a vector with
+# $d_\text{model} = 16$ entries, an axis that is called `D` in shapes. The ids and random numbers are those of Raschka, Liu
+# and Mirjalili (2022, chapter 16), so that we can compare results. Word 2, "you", is `x[1]`.
 
 # %% slide="The sentence becomes a matrix with a row a word"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -182,8 +175,6 @@ T, d_model = x.shape
 print(x.shape)
 
 # %% [markdown]
-# An embedding is a table with one row for each word of the vocabulary.
-#
 # <!-- slide: An embedding looks up a row for each word -->
 #
 # ![From left to right: the eight words of the sentence stand below each other, each with its id, 0, 7,
@@ -193,11 +184,11 @@ print(x.shape)
 # lecture 6 on: the eight vectors plus eight position vectors give eight
 # sums.](../figures/embedding_lookup.svg)
 #
-# *The id of a word chooses a row, and these rows, in the order of the words, are the vectors.*
+# *Each word's id selects a row of the table; the selected rows, in sentence order, are the word vectors.*
 #
 # The embedding is random and untrained, so no similarity between these vectors says anything about English.
 #
-# Here is the whole computation for one query word, "you".
+# ### One word in three steps
 #
 # <!-- slide: Scores, weights, weighted sum: the whole way of “you” -->
 #
@@ -211,60 +202,71 @@ print(x.shape)
 #
 # *Eight scores become eight weights, and the weights mix all eight words into the context vector of "you".*
 #
-# ### Step 1: similarity
-#
-# The score $\omega_{2j}$ compares word 2 with word $j$, over all entries $n$ of the two vectors:
+# The **scores** compare "you", word 2, with every word $j$, over all entries $n$ of the two vectors:
 #
 # <!-- slide: Step 1: a dot product scores every word -->
 #
 # $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{n=1}^{d_\text{model}} x^{(2)}_n x^{(j)}_n$$
-
-# %% slide="Step 1 in code: “you” scores highest with itself"
-query = x[1]  # (D,) "you"
-
-scores_2 = x.new_empty(T)  # the dtype and device of x
-for j in range(T):
-    scores_2[j] = torch.dot(query, x[j])
-
-print(scores_2)
-
-# %% [markdown]
-# ### Step 2: normalise
 #
-# The softmax makes every score positive with the exponential, and then divides by the sum of all of them:
+# The softmax makes every score positive with the exponential, and divides by the sum of all of them. This gives the
+# **weights**:
 #
 # <!-- slide: Step 2: the weights sum to one because of the softmax -->
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k=1}^{T} \exp(\omega_{2k})}$$
 #
-# The index of the sum is $k$, because $j$ is already taken by the word whose weight we want.
-
-# %% slide="Step 2 in code: 0.9991 of the weight stays with “you”"
-exponentials = torch.exp(scores_2)
-weights_2 = exponentials / exponentials.sum()  # (T,)
-
-assert torch.allclose(weights_2, F.softmax(scores_2, dim=0))
-print(weights_2)
-
-# %% [markdown]
-# Nearly all the weight falls on "you" itself; section 4 explains why.
-#
-# ### Step 3: weighted sum
-#
-# The context vector $z^{(2)}$ mixes all words with these weights:
+# The index of the sum is $k$, because $j$ is already taken by the word whose weight we want. The **context vector** mixes
+# all words with these weights:
 #
 # <!-- slide: Step 3: the weights mix the word vectors -->
 #
 # $$z^{(2)} = \sum_{j=1}^{T} \alpha_{2j}\, x^{(j)}$$
 
-# %% slide="Step 3 in code: the context vector of “you”"
-z_2 = x.new_zeros(d_model)
+# %% slide="The three steps in code: 0.9991 of the weight stays with “you”"
+query = x[1]  # (D,) "you"
+scores_2, z_2 = torch.empty(T), torch.zeros(d_model)
+
+for j in range(T):
+    scores_2[j] = torch.dot(query, x[j])
+weights_2 = torch.exp(scores_2) / torch.exp(scores_2).sum()  # (T,)
 for j in range(T):
     z_2 += weights_2[j] * x[j]
 
-print(z_2)
+print(weights_2)
+
+# %% [markdown]
+# Nearly all the weight falls on "you" itself; section 4 explains why.
+#
+# ### All words at once
+#
+# Nothing was special about word 2, so two loops give all $T \times T$ scores. One matrix product does the same, and much
+# faster: $\Omega = X X^\top$ contains every dot product of two rows of $X$. There is one softmax for each *query*, that
+# is, for each row; `dim=1` does this. If $A$ is the matrix of the weights, row $i$ of $AX$ is $\sum_j \alpha_{ij}
+# x^{(j)}$, the context vector $z^{(i)}$. That is all: two matrix products and a softmax.
+
+
+# %% slide="Self-attention is two matrix products and a softmax"
+def attention_weights(x):
+    """Weights (T, T) of every word for every word; x is (T, D)."""
+    scores = x @ x.T  # (T, D) @ (D, T) -> (T, T)
+    return F.softmax(scores, dim=1)
+
+
+def basic_self_attention(x):
+    """Context vectors (T, D) and weights (T, T); x is (T, D)."""
+    weights = attention_weights(x)
+    return weights @ x, weights
+
+
+z, weights = basic_self_attention(x)
+assert torch.allclose(weights[1], weights_2) and torch.allclose(z[1], z_2, atol=1e-6)
 
 # %% tags=["hide-input"]
+scores = x @ x.T
+for i in range(T):
+    for j in range(T):
+        assert torch.isclose(scores[i, j], torch.dot(x[i], x[j]), atol=1e-5)
+
 # fmt: off
 expected_z_2 = torch.tensor([  # from the book
     -9.3975e-01, -4.6856e-01, 1.0311e00, -2.8192e-01, 4.9373e-01, -1.2896e-02,
@@ -274,39 +276,22 @@ expected_z_2 = torch.tensor([  # from the book
 # fmt: on
 assert (T, d_model) == (8, 16)
 assert torch.allclose(z_2, expected_z_2, rtol=1e-4, atol=1e-6)
-print("equals the context vector of the book")
-
-# %% [markdown]
-# ### All words at once
-#
-# Nothing was special about word 2, so two loops give all $T \times T$ scores. A matrix product does the same fast.
-
-# %% slide="Two loops over the words are one matrix product"
-scores_by_loop = x.new_empty(T, T)
-for i in range(T):
-    for j in range(T):
-        scores_by_loop[i, j] = torch.dot(x[i], x[j])
-
-scores = x @ x.T  # (T, D) @ (D, T) -> (T, T)
-
-assert torch.allclose(scores, scores_by_loop, atol=1e-5)
-assert torch.allclose(scores, scores.T)
-
-# %% [markdown]
-# $\Omega = X X^\top$ contains every dot product of two rows of $X$. It is symmetric, since "you" is as similar to
-# "help" as "help" is to "you". The softmax is applied once for each *query*, so with `dim=1`, which normalises every row
-# on its own.
+reference_z, reference_weights = attention.basic_self_attention(x)
+assert torch.allclose(z, reference_z, atol=1e-6)
+assert torch.allclose(weights, reference_weights, atol=1e-6)
+assert torch.allclose(weights, attention.attention_weights(x), atol=1e-6)
+river_bank = torch.tensor([*by_hand.values()])  # (3, 2)
+assert torch.allclose(basic_self_attention(river_bank)[0][2], torch.tensor([z_water, z_money]))
+print("equals the book, course_utils.attention, and the bank of section 2")
 
 # %% slide="Rows of weights sum to one, columns do not"
-weights = F.softmax(scores, dim=1)  # (T, T)
-
-assert torch.allclose(weights[1], weights_2)
 print("rows:   ", weights.sum(dim=1))
 print("columns:", weights.sum(dim=0))
 
 # %% [markdown]
-# Each of the eight rows sums to one. Nothing normalises the columns, and their sums run from 0.952 to 1.048. The softmax
-# also breaks the symmetry, because it divides each row by a sum of its own.
+# Each of the eight rows sums to one. Nothing normalises the columns, and their sums run from 0.952 to 1.048. The scores
+# are symmetric, since "you" is as similar to "help" as "help" is to "you". The weights are not, because the softmax
+# divides each row by a sum of its own.
 
 # %% slide="Scores are symmetric, weights are not" tags=["hide-input"]
 column_sums = weights.sum(dim=0)
@@ -315,8 +300,26 @@ assert abs(column_sums.min() - 0.952) < 0.001 and abs(column_sums.max() - 1.048)
 assert not torch.allclose(weights, weights.T, atol=1e-3)
 
 figure, (left, right) = plotting.panels(2, height=4.6)
-plotting.attention_map(scores, words, words, left, decimals=1, bar=False)
-plotting.attention_map(weights, words, words, right, limit=1.0, bar=False, query_label="")
+plotting.attention_map(
+    scores,
+    words,
+    words,
+    left,
+    decimals=1,
+    bar=False,
+    query_label="query (asks)",
+    key_label="key (is compared)",
+)
+plotting.attention_map(
+    weights,
+    words,
+    words,
+    right,
+    limit=1.0,
+    bar=False,
+    query_label="",
+    key_label="key (is compared)",
+)
 left.set_title("scores ω: symmetric")
 right.set_title("weights α: each row sums to one")
 plotting.picture(
@@ -329,96 +332,13 @@ plotting.picture(
     "the row of can and the column of help.",
 )
 
-# %% [markdown]
-# The weighted sums of all words are one more matrix product. If $A$ is the matrix of the weights, row $i$ of $AX$ is
-# $\sum_j \alpha_{ij} x^{(j)}$, the context vector $z^{(i)}$.
-
-# %% slide="All context vectors are one more matrix product"
-z = weights @ x  # (T, T) @ (T, D) -> (T, D)
-
-assert torch.allclose(z[1], z_2, atol=1e-6)
-print(z.shape)
-
 # %% tags=["hide-input"]
 questions.ask("02", "softmax-along-the-other-axis")
-
-# %% [markdown]
-# ### The function
-#
-# That is all: two matrix products and a softmax.
-
-
-# %% slide="Self-attention is two matrix products and a softmax"
-def attention_weights(x):
-    """Weights (T, T) of every word for every word; x is (T, D)."""
-    return F.softmax(x @ x.T, dim=1)
-
-
-def basic_self_attention(x):
-    """Context vectors (T, D) and weights (T, T); x is (T, D)."""
-    weights = attention_weights(x)  # (T, T)
-    return weights @ x, weights
-
-
-z, weights = basic_self_attention(x)
-
-# %% tags=["hide-input"]
-assert torch.allclose(z[1], expected_z_2, rtol=1e-4, atol=1e-6)
-reference_z, reference_weights = attention.basic_self_attention(x)
-assert torch.allclose(z, reference_z, atol=1e-6)
-assert torch.allclose(weights, reference_weights, atol=1e-6)
-assert torch.allclose(weights, attention.attention_weights(x), atol=1e-6)
-river_bank = torch.tensor([*by_hand.values()])  # (3, 2)
-assert torch.allclose(basic_self_attention(river_bank)[0][2], torch.tensor(z_of_bank))
-print("equals course_utils.attention, and the bank of section 2")
 
 # %% [markdown]
 # Do not confuse the two results. The *weights* are $T \times T$, and the output is $T \times d_\text{model}$, one
 # vector for each word. An embedding gives a word the same vector in every sentence, whereas its context vector depends
 # on its neighbours.
-#
-# ### Three roles, and whole batches
-#
-# Each word plays three roles. As a query it asks, as a key it is compared, and as a value it is mixed in. Nothing
-# forces the three to be the same tensor. With $T$ queries and $S$ keys, each with its value, the weights form a
-# $T \times S$ matrix. A dot product compares a query and a key entry by entry, so they share one width, $d_k$, while the
-# values may have another one, $d_v$.
-#
-# Models process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the first axis, the batch
-# of size $B$, so sentences never mix.
-
-# %% slide="A batch of sentences is `torch.bmm`"
-another = torch.tensor([3, 4, 8, 9, 1, 2, 0, 5])
-batch = embedding(torch.stack([sentence, another])).detach()  # (B, T, D)
-
-batch_scores = torch.bmm(batch, batch.transpose(1, 2))  # (B, T, D) @ (B, D, T) -> (B, T, T)
-batch_weights = F.softmax(batch_scores, dim=-1)  # (B, T, T)
-
-assert torch.allclose(batch_weights[0], weights, atol=1e-6)
-print(batch.shape, "->", batch_weights.shape)
-
-# %% [markdown]
-# The new axis brings two traps.
-#
-# <!-- slide: A batch brings two traps -->
-#
-# - **`.T` reverses all axes.** Name the two axes that you mean with `transpose(1, 2)`, or with `transpose(-2, -1)`, which
-#   works for any number of leading axes.
-# - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, but in $(B, T, S)$ they are axis 2. With
-#   `dim=-1` you are right in both cases.
-
-# %% tags=["hide-input"]
-wrong_weights = F.softmax(batch_scores, dim=1)  # normalises over queries: columns sum to one
-assert torch.allclose(batch_weights.sum(dim=-1), torch.ones(2, 8))
-assert not torch.allclose(wrong_weights.sum(dim=-1), torch.ones(2, 8), atol=1e-2)
-# attention.self_attention takes any three roles; one row of it, slowly and plainly
-generator = torch.Generator().manual_seed(2)
-q, k, v = (torch.randn(2, *shape, generator=generator) for shape in [(3, 4), (5, 4), (5, 6)])
-row = (q[1, 2] @ k[1].T).softmax(dim=0) @ v[1]  # (d_v,)
-assert torch.allclose(attention.self_attention(q, k, v)[1, 2], row, atol=1e-5)
-print(
-    f"with dim=1, the row sums of this batch would run up to {wrong_weights.sum(dim=-1).max():.2f}"
-)
 
 # %% [markdown]
 # ## 4. Why the diagonal dominates
@@ -437,8 +357,7 @@ assert moved.max() < 0.06
 
 # %% [markdown]
 # **On this sentence, basic self-attention nearly copies its input.** Every word keeps at least 95 % of the weight for
-# itself, and no vector moves by more than 6 %. A layer that copies its input might as well be left out. The reason lies
-# in the size of the scores.
+# itself. A layer that copies its input might as well be left out. The reason lies in the size of the scores.
 #
 # Suppose that all entries of all vectors are independent and normally distributed with mean 0 and variance 1, as in a
 # fresh `Embedding`.
@@ -472,9 +391,9 @@ def four_scores(x, generator):
     """The scores of each kind, (sentences, T, T), for random sentences x (sentences, T, D)."""
     width = x.shape[-1]
     root = width**0.5
-    maps = torch.randn(2, width, width, generator=generator) / root  # keeps the variance at 1
+    to_query, to_key = torch.randn(2, width, width, generator=generator) / root  # variance 1
     plain = x @ x.transpose(-2, -1)
-    roles = (x @ maps[0]) @ (x @ maps[1]).transpose(-2, -1)  # queries times keys
+    roles = (x @ to_query) @ (x @ to_key).transpose(-2, -1)
     return dict(zip(KINDS, [plain, plain / root, roles, roles / root], strict=True))
 
 
@@ -484,7 +403,7 @@ def self_weight_of(scores):
 
 
 # %% [markdown]
-# We draw 100 sentences of eight random words for each width, and repeat this with seven seeds.
+# We draw 100 sentences of eight random words and one pair of maps for each width, and repeat this with seven seeds.
 
 # %% slide="Separate roles stop the copying; the scale delays it" tags=["hide-input"]
 widths = [2**k for k in range(9)]  # 1, 2, 4, ..., 256
@@ -555,8 +474,9 @@ plotting.picture(
 # - **Separate roles stop it.** If query and key come from *unrelated* maps, not from a shared one, a word no longer
 #   matches itself better than others. From width 16 on its average self-weight is about 1/8, one share of eight.
 #
-# The scale is needed all the same. At width 256 the largest weight of a row is on average about 0.94 with separate roles
-# alone, and about 0.36 with both. Lecture 3 therefore uses both, and trains the matrices, so that the *data* decide which
+# Unrelated maps stop a word from copying itself; without the scale it then copies some other word almost as completely.
+# At width 256 the largest weight of a row is on average about 0.94 with separate roles alone, and about 0.36 with both.
+# Lecture 3 therefore uses both, and trains the matrices, so that the *data* decide which
 # words attend to which.
 
 # %% [markdown]
@@ -583,19 +503,20 @@ plotting.picture(
 #
 # | | permute the words |
 # |---|---|
-# | **equivariant** | $f(x[p]) = f(x)[p]$, the outputs are permuted alike |
+# | **equivariant** | $f(x[p]) = f(x)[p]$, the outputs are permuted in the same way |
 # | **invariant** | $f(x[p]) = f(x)$, the output stays as it was |
 #
 # Self-attention has the first property, and the proof is short. In matrices, the new order $x[p]$ is $PX$, where $P$ is
-# a permutation matrix. The scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Rows and columns move together, the softmax
-# preserves this, and $(PAP^\top)(PX) = P(AX)$ because $P^\top P = I$.
+# a permutation matrix. The scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Each row still holds the same scores in another
+# order, so its softmax holds the same weights in that order: $\mathrm{softmax}(P\Omega P^\top) = PAP^\top$. And
+# $(PAP^\top)(PX) = P(AX)$, because $P^\top P = I$.
 
-# %% slide="Permuting the words permutes the outputs"
+# %% slide="Permuting the words permutes the outputs" tags=["nbval-ignore-output"]
 p = torch.tensor([5, 0, 3, 7, 1, 2, 6, 4])
 z_of_permuted, weights_of_permuted = basic_self_attention(x[p])
 
 print(" ".join(words[k] for k in p))
-print(f"f(x[p]) against f(x)[p]: largest gap {(z_of_permuted - z[p]).abs().max():.4f}")
+print(f"f(x[p]) against f(x)[p]: largest gap {(z_of_permuted - z[p]).abs().max():.0e}")
 print(f"f(x[p]) against f(x):    largest gap {(z_of_permuted - z).abs().max():.2f}")
 
 # %% tags=["hide-input"]
@@ -605,8 +526,8 @@ assert (z_of_permuted - z).abs().max() > 1
 print("equivariant, not invariant")
 
 # %% [markdown]
-# Self-attention is sometimes called permutation-invariant. It is not, because the queries move with the words. Only for
-# a query that is held *fixed* does the order of the key–value pairs not matter.
+# Self-attention is sometimes called permutation-invariant. It is not, because the queries move with the words. If the
+# query is held *fixed*, the order of the key–value pairs does not matter.
 #
 # Try it with our sentence, and leave the temperature and the mask to later lectures.
 #
@@ -632,6 +553,13 @@ live.attention_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
+# After *reverse*, the output agrees at the same word everywhere, and at the same position nowhere. The weight of 0.05
+# moves too, but stays between "me" and "translate".
+#
+# </details>
+#
 # Equivariance has a price. If the same word appears twice, both occurrences get the same context vector.
 
 # %% slide="The price: the same word twice gets the same vector"
@@ -647,13 +575,59 @@ assert torch.allclose(z_twice[0], z_twice[3], atol=1e-6)
 questions.ask("02", "a-mean-over-the-words")
 
 # %% [markdown]
+# ### Three roles, and whole batches
+#
+# Each word plays three roles. As a query it asks, as a key it is compared, and as a value it is mixed in. Nothing
+# forces the three to be the same tensor: with $T$ queries and $S$ keys, the weights form a $T \times S$ matrix.
+#
+# Models process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the first axis, the batch
+# of size $B$, so sentences never mix.
+
+# %% slide="A batch of sentences is `torch.bmm`"
+another = torch.tensor([0, 7, 1, 2, 5, 1, 7, 6])  # "can you help me to help you translate"
+batch = embedding(torch.stack([sentence, another])).detach()  # (B, T, D)
+
+batch_scores = torch.bmm(batch, batch.transpose(1, 2))  # (B, T, D) @ (B, D, T) -> (B, T, T)
+batch_weights = F.softmax(batch_scores, dim=-1)  # (B, T, T)
+
+assert torch.allclose(batch_weights[0], weights, atol=1e-6)
+print(batch.shape, "->", batch_weights.shape)
+
+# %% [markdown]
+# The new axis brings two traps.
+#
+# <!-- slide: A batch brings two traps -->
+#
+# - **`.T` reverses all axes**, and on more than two it is deprecated. Name the two axes that you mean, with
+#   `transpose(1, 2)` or, for any number of leading axes, `transpose(-2, -1)`.
+# - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, but in $(B, T, S)$ they are axis 2. With
+#   `dim=-1` you are right in both cases.
+
+# %% tags=["hide-input"]
+wrong_weights = F.softmax(batch_scores, dim=1)  # normalises over queries: columns sum to one
+assert torch.allclose(batch_weights.sum(dim=-1), torch.ones(2, 8))
+assert not torch.allclose(wrong_weights.sum(dim=-1), torch.ones(2, 8), atol=1e-2)
+# attention.self_attention takes any three roles; one row of it, slowly and plainly
+generator = torch.Generator().manual_seed(2)
+q, k, v = (torch.randn(2, *shape, generator=generator) for shape in [(3, 4), (5, 4), (5, 6)])
+row = (q[1, 2] @ k[1].T).softmax(dim=0) @ v[1]  # (d_v,)
+assert torch.allclose(attention.self_attention(q, k, v)[1, 2], row, atol=1e-5)
+print(
+    f"with dim=1, the row sums of this batch would run up to {wrong_weights.sum(dim=-1).max():.2f}"
+)
+
+# %% [markdown]
 # ### What is missing
+#
+# Self-attention is older than the transformer of 2017, and under the name intra-attention it appears in Cheng et al.
+# (2016). New in 2017 was a translation model that connects its words by attention *alone*. What we have built lacks five
+# things for that:
 #
 # <!-- slide: What basic self-attention lacks, later lectures add -->
 #
-# | missing | what follows | lecture |
+# | missing | consequence | lecture |
 # |---|---|---|
-# | parameters for query, key, value | nothing can be learned | [3](03_scaled_dot_product_attention.ipynb) |
+# | parameters for query, key, value | the layer itself has nothing to learn, and its scores stay symmetric | [3](03_scaled_dot_product_attention.ipynb) |
 # | the scale $1/\sqrt{d_k}$ | scores grow with the width, weights become all or nothing | [3](03_scaled_dot_product_attention.ipynb) |
 # | a mask | every word sees the future and the padding | [4](04_masked_attention.ipynb) |
 # | several heads | one set of weights per word | [5](05_multi_head_attention.ipynb) |
@@ -667,8 +641,8 @@ questions.ask("02", "a-mean-over-the-words")
 #   and the context vectors are $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
 # - In matrices, $Z = \mathrm{softmax}(XX^\top)\,X$. Rows of weights sum to one, columns in general do not.
 # - For random vectors, a self-score is about $d_\text{model}$ and other scores are about $\pm\sqrt{d_\text{model}}$,
-#   so at width 16 the output nearly copies the input. Unrelated maps for query and key cure that; the scale alone
-#   does not.
+#   so at width 16 the output nearly copies the input. Unrelated maps for query and key stop this; without the scale, at
+#   large widths, a word then copies some other word.
 # - Permuting the words permutes the outputs. Self-attention is equivariant, not invariant, and does not see order.
 #
 # **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb). You can skip
@@ -686,7 +660,8 @@ questions.ask("02", "a-mean-over-the-words")
 #
 # Yes, if $x^{(i)} \cdot x^{(j)} > x^{(i)} \cdot x^{(i)}$, that is, if the part of $x^{(j)}$ that points in the
 # direction of $x^{(i)}$ is longer than $x^{(i)}$ itself. Among random vectors this is common in low dimensions and
-# rare in high ones. In one dimension the average self-weight is only 0.23.
+# rare in high ones. In one dimension, with eight words (an equal share is 0.125), the average self-weight is only
+# 0.23.
 #
 # </details>
 #
@@ -704,8 +679,9 @@ questions.ask("02", "a-mean-over-the-words")
 # %% [markdown]
 # ## 6. Going deeper: what it costs
 #
-# In the words of the transformer paper (Vaswani et al., 2017, section 3.2.1), dot-product attention "is much faster and
-# more space-efficient in practice" than additive attention. We time the scores of one sentence of 512 words of width 64.
+# The additive score of lecture 1 and the dot product both need about $T^2 d_\text{model}$ operations for a sentence. Yet
+# dot-product attention "is much faster and more space-efficient in practice" (Vaswani et al., 2017, section 3.2.1). We
+# time the scores of one sentence of 512 words of width 64.
 
 # %% tags=["nbval-ignore-output"]
 import time
@@ -735,8 +711,9 @@ print(f"dot products {dot:.1f} ms, additive scores {additive:.1f} ms")
 assert additive > 50 * dot
 
 # %% [markdown]
-# Additive scores take more than fifty times as long, here more than a hundred times, because a hidden layer with
-# $T \times T \times d_\text{model}$ entries has to be computed and stored, where dot products need $T \times T$.
+# Additive scores are slower by a factor of more than fifty, in this run of more than a hundred. The additive score writes
+# $T \times T \times d_\text{model}$ numbers to memory and takes the tanh of each, while the dot products are one optimised
+# matrix product that stores only $T \times T$.
 #
 # Both grow with $T^2$. PyTorch can count the operations of self-attention, and on the device `meta`, where tensors have
 # shapes but no numbers, counting costs nothing even for a long text.
@@ -764,12 +741,12 @@ for length in [8, 512, 32768]:
 #
 # <!-- slide: Attention is cheap while $T < d_\text{model}$, and everything is one step away -->
 #
-# | one layer of width $d_\text{model}$, for $T$ words | operations | steps that wait for each other | layers until words $T$ apart meet |
+# | one layer of width $d_\text{model}$, for $T$ words | operations | steps that wait for each other | steps on the path between words $T$ apart |
 # |---|--:|--:|--:|
 # | self-attention of this lecture | $4T^2 d_\text{model}$ | 1 | 1 |
 # | self-attention with maps for query, key, value and output | $4T^2 d_\text{model} + 8T d_\text{model}^2$ | 1 | 1 |
-# | plain recurrent network, two maps in each step | $4T d_\text{model}^2$ | $T$ | 1 |
-# | GRU, six maps in each step | $12T d_\text{model}^2$ | $T$ | 1 |
+# | plain recurrent network, two maps in each step | $4T d_\text{model}^2$ | $T$ | $T$ |
+# | GRU, six maps in each step | $12T d_\text{model}^2$ | $T$ | $T$ |
 # | convolution over $k$ neighbours | $2kT d_\text{model}^2$ | 1 | about $T/(k-1)$ |
 #
 # Which is cheaper depends on the length. Self-attention without maps and the plain network cost the same at $T =
@@ -794,8 +771,8 @@ while reach < 31:
 assert layers == 15
 
 # %% [markdown]
-# **Check yourself.** A text has twice as many words. By how much do the operations grow for self-attention
-# without parameters, and by how much for a plain recurrent network? Which of the two is cheaper?
+# **Check yourself.** The text becomes twice as long. By what factor does the number of operations grow for self-attention
+# without parameters, and by what factor for a plain recurrent network? Which of the two is cheaper?
 #
 # <details><summary>Answer</summary>
 #
@@ -812,8 +789,8 @@ assert layers == 15
 # layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has
 # learned something that we can name.
 #
-# The German word "sie" means "she" or "they". Where it is the subject, its verb tells which, since "sie kann" is "she
-# can" and "sie können" is "they can". The sentence "sie kann das fenster zumachen", *she can close the window*, was not
+# The German word "sie" means "she" or "they". When it is the subject, the verb shows which is meant, since "sie kann" is
+# "she can" and "sie können" is "they can". The sentence "sie kann das fenster zumachen", *she can close the window*, was not
 # in the training set. For this sentence the course has stored the attention weights, before and after training.
 
 # %%
@@ -870,8 +847,9 @@ plotting.picture(
 # %% [markdown]
 # After training, "sie" attends to its verb and "fenster" (window) to its article "das". In 200 sentences that played no
 # part in choosing this head, nearly every subject "sie" attends most to its verb, which before training happened hardly
-# more often than by chance. Not every row is so clear. Fewer than half of the nouns attend most to their determiner, and
-# why "das" gives 0.47 to "sie" we cannot say. In another training run, other heads may share this work.
+# more often than by chance. This encoder also adds position vectors (lecture 6), so the head may use the position as well
+# as the word. But the position alone does not find the verb, which comes next in only 36 of the 67 cases. Not every row is so clear. Fewer than half of the nouns attend most to their determiner, and
+# why "das" gives 0.47 to "sie" we cannot say. In another training run this job may fall to other heads.
 #
 # The words are the same as before training. Training has changed the vectors that are compared, through the
 # embeddings, the first layer, and the matrices that make queries and keys.

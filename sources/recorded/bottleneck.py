@@ -62,7 +62,7 @@ def trained(run: Run, corpus: Corpus, seed: int) -> nn.Module:
     """The model after lecture 1's training."""
     torch.manual_seed(seed)
     model = Seq2Seq(*corpus.sizes, 128, run.units, 64 if run.attends else None)
-    optimizer = torch.optim.Adam(model.parameters(), lr=run.rate, betas=(0.9, 0.98))
+    optimizer = torch.optim.Adam(model.parameters(), lr=run.rate, betas=(0.95, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, run.rate, run.steps, pct_start=0.1)
     german, english = corpus.vocabularies
     stream = data.batches(corpus.train, german, english, batch_size=BATCH, seed=seed)
