@@ -469,8 +469,8 @@ print("the same share as by course_utils.inside; one position in each layer rest
 
 # %% slide="Exchange the two arguments, and the patch goes the other way" seconds=3 tags=["nbval-ignore-output"]
 kept = torch.stack([shares(corrupted_ids, ids, layer) for layer in range(2)])  # (L, T)
-print("left by the corrupted vector at each position before layer 1:")
-print(*[f"{share:.2f}" for share in kept[1]])
+for half in kept[1].split(PERIOD):  # before layer 1: the first copy, then the second
+    print(*[f"{share:.2f}" for share in half])
 
 # %% tags=["hide-input"]
 assert kept[0].argmin().item() == PLACE and kept[1].argmin().item() == place
@@ -1151,7 +1151,7 @@ print(SINKS.rstrip())
 #   Superposition.](https://transformer-circuits.pub/2022/toy_model/index.html)* When it pays to store more features
 #   than there are dimensions.
 # - Nelson Elhage, Robert Lasenby, Christopher Olah (2023). *[Privileged Bases in the Transformer Residual
-#   Stream.](https://www.anthropic.com/research/privileged-bases-in-the-transformer-residual-stream)* They trace the
+#   Stream.](https://transformer-circuits.pub/2023/privileged-basis/index.html)* They trace the
 #   special axes, provisionally, to Adam.
 # - Hoagy Cunningham, Aidan Ewart, Logan Riggs, Robert Huben, Lee Sharkey (2023). *[Sparse Autoencoders Find Highly
 #   Interpretable Features in Language Models.](https://arxiv.org/abs/2309.08600)* arXiv:2309.08600.
