@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a10_language_models
-#     deeper: 24
-#     minutes: 58
+#     deeper: 25
+#     minutes: 56
 #     summary: GPT and BERT, a decoder and an encoder alone, judged by exact probabilities.
 #   jupytext:
 #     text_representation:
@@ -20,9 +20,8 @@
 #
 # The transformer of [lecture 8](08_transformer.ipynb) reads one sequence with its encoder and generates another with
 # its decoder. Soon each half became a model of its own. The decoder became GPT, which continues a text, and the encoder
-# became BERT, which fills in missing tokens. In this lecture you will build both from parts that you already have, and
-# judge them in a way that is impossible on real text, because we know the exact probability of every sentence in their
-# language.
+# became BERT, which fills in missing tokens. In this lecture you will build both from parts that you already have. You
+# can judge them better than on real text, because we know the exact probability of every sentence in their language.
 #
 # <!-- slide: Each half of the transformer became a model of its own -->
 #
@@ -30,11 +29,11 @@
 #
 # - turn an encoder layer into a language model, and explain what the causal mask changes;
 # - compute the loss of the next token, and derive the loss that no model can beat;
-# - generate text with temperature, top-k and top-p, and measure what each gives up;
+# - generate text with temperature, top-k and top-p, and measure what a cut gives up;
 # - implement the masking that BERT learns from, and compare what a masked and a causal model can answer at what cost;
 # - learn a vocabulary of subwords from bytes, and turn text into tokens and back.
 #
-# **Time** about 58 minutes with views and questions, and 24 for going deeper.
+# **Time** about 56 minutes with views and questions, and 25 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [7](07_layer_normalization.ipynb) and
 # [8](08_transformer.ipynb).
 
@@ -59,8 +58,7 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. Two halves
 #
 # What remains of the decoder if there is nothing to translate? Without a memory there is no cross-attention, so a layer
-# consists of masked self-attention and a feed-forward network. That is the encoder layer of lecture 7 with a causal
-# mask.
+# is masked self-attention and a feed-forward network, the encoder layer of lecture 7 with a causal mask.
 #
 # <!-- slide: GPT keeps the decoder, and BERT the encoder -->
 #
@@ -75,13 +73,13 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # a row for each query.*
 #
 # The two halves have the same layers and differ only in the mask and in the task. GPT (Radford et al., 2018) predicts
-# the next token, and BERT (Devlin et al., 2019) predicts tokens that have been hidden. Two details are new in this
-# course.
+# the next token, and BERT (Devlin et al., 2019) predicts tokens that have been hidden. Two details differ from
+# lecture 8.
 #
-# - Positions are *learned*, in a second embedding table with a row for each position. Both tables start at the same
-#   size, so lecture 8's factor $\sqrt{d_\text{model}}$ is not needed.
-# - The output map is the embedding itself (BERT applies one more layer first), so a token is likely if its vector has a
-#   large dot product with the output of the last layer. This is called **weight tying** (Press & Wolf, 2017).
+# - Positions are *learned*, in a second embedding table with a row for each. Both tables start at the same size, so the
+#   factor $\sqrt{d_\text{model}}$ is not needed.
+# - The output map is the embedding itself, so a token is likely if its vector has a large dot product with the last
+#   layer's output. This is called **weight tying** (Press & Wolf, 2017). BERT applies one more layer first.
 
 
 # %% slide="One class for both halves: only the mask differs"
@@ -128,7 +126,7 @@ print("the class equals both models of course_utils.language_models")
 # %% [markdown]
 # ## 2. The loss of the next token
 #
-# How good could a language model be at best? On real text nobody can say, because nobody knows the true probability of
+# How good can a language model possibly be? On real text nobody can say, because nobody knows the true probability of
 # the next token. For our grammar we do know it, because we wrote the random process that generates its sentences. We
 # take two kinds, moods such as "are you tired ?" and judgements such as "it is easy to translate this sentence .", go
 # through every possible outcome and multiply the probabilities. Tokens are whole words and punctuation.
@@ -151,15 +149,22 @@ assert all(
 print("70 678 sentences, whose probabilities sum to one")
 
 # %% [markdown]
-# A causal model predicts each token from those before it, so it also gives a probability to a whole sentence $u_1,
-# \dots, u_T$, which follows $u_0$, `<bos>`, and ends with `<eos>`:
+# A causal model predicts each token from those before it, so it also gives a probability to a whole sentence. Of its
+# $T$ tokens $u_0, \dots, u_{T-1}$ the first is `<bos>`, which is given, and the last is `<eos>`:
 #
 # <!-- slide: A causal model gives a probability to a whole sentence -->
 #
-# $$p(u_1, \dots, u_T) = \prod_{t=1}^{T} p(u_t \mid u_0, \dots, u_{t-1})$$
+# $$p(u_1, \dots, u_{T-1}) = \prod_{t=1}^{T-1} p(u_t \mid u_0, \dots, u_{t-1})$$
 #
-# The logarithm turns the product into a sum, and one pass through the model computes all its terms. The logits at
-# position $t$ are compared with token $t + 1$, so the last position has nothing to predict. Padding does not count.
+# The logarithm turns the product into a sum, and one pass through the model computes all its terms:
+#
+# | position $t$ | 0 | 1 | 2 | 3 | 4 | 5 |
+# |---|---|---|---|---|---|---|
+# | token | `<bos>` | are | you | tired | ? | `<eos>` |
+# | compared with | are | you | tired | ? | `<eos>` | – |
+#
+# The logits at position $t$ are compared with token $t + 1$, so the last position has nothing to predict. Padding
+# does not count.
 
 
 # %% slide="The loss is the mean surprise of the next token"
@@ -196,9 +201,13 @@ questions.ask("09", "where-the-shift-belongs")
 # %% [markdown]
 # ### The loss that no model can beat
 #
-# On average, no model can have a smaller loss than the true probabilities themselves. Theirs is the **entropy** of the
-# language, $-\sum_s p(s) \ln p(s)$ for whole sentences. Divided by the mean number of tokens in a sentence, it becomes
-# an entropy per token.
+# The loss of the true probabilities $p$ is called the **entropy** of the language, $-\sum_s p(s) \ln p(s)$ for whole
+# sentences. On average, no model $q$ has a smaller loss. Because the logarithm is concave, the mean of $\ln(q / p)$ is
+# at most the logarithm of the mean of $q / p$:
+#
+# $$-\sum_s p(s) \ln q(s) + \sum_s p(s) \ln p(s) = -\sum_s p(s) \ln \frac{q(s)}{p(s)} \ge -\ln \sum_s q(s) \ge 0$$
+#
+# Divided by the mean number of tokens in a sentence, it becomes an entropy per token.
 
 # %% slide="No model can beat the entropy of the language"
 entropy = -(probability * probability.log()).sum().item()  # nats a sentence
@@ -218,7 +227,8 @@ print("the entropy is 1.0208 nats a token, a perplexity of 2.775")
 # ### Rivals that need no training
 #
 # Before neural networks, language models counted. An **n-gram model** predicts a token from the $n - 1$ tokens before
-# it and ignores everything earlier. From the probabilities of all sentences we can compute the *best possible* one.
+# it and ignores everything earlier. The *best possible* one divides how often the $n$ tokens occur in a row by how
+# often the first $n - 1$ of them do, and in our language we can compute both.
 
 
 # %% tags=["hide-input"]
@@ -261,11 +271,12 @@ print(
 
 # %% [markdown]
 # What the 5-gram model still loses comes from a single decision, whether a sentence ends with "?" or with ".". That
-# depends on the *first* token, which may be out of its sight. Attention reaches back to it.
+# depends on the *first* token, which may lie more than four tokens back. Attention can reach it.
 #
 # ### Training
 #
-# We train the model on sentences drawn from the language, 128 at each of 600 steps.
+# We train the model with Adam on sentences drawn from the language, 128 at each of 600 steps. The learning rate climbs
+# to 0.004 in 50 steps and then falls to zero.
 
 # %% tags=["hide-input"]
 SEED = 0
@@ -298,9 +309,15 @@ causal_model = language_models.CausalLanguageModel(len(vocabulary), *SIZES)
 causal_model = train(causal_model, causal_loss, steps=600)
 
 # %% [markdown]
-# We need no test set, because we can ask the model for the probability of all 70 678 sentences and weight each by how
-# often it occurs. Many sentences begin alike: "are you tired ?" and "are you glad ?" share the **beginnings** `<bos>`,
-# `<bos> are` and `<bos> are you`. There are 156 799 in all, and the logits are computed once for each.
+# We need no test set, because we can ask the model for the probability of every sentence and weight it by how often it
+# occurs. Many sentences share **beginnings**, and so the logits that follow them:
+#
+# ```text
+# are you tired ?    <bos> | <bos> are | <bos> are you | <bos> are you tired | …
+# are you glad ?     <bos> | <bos> are | <bos> are you | <bos> are you glad  | …
+# ```
+#
+# The logits are computed once for each of the 156 799 beginnings.
 
 # %% tags=["hide-input"] seconds=5
 next_logits = known_language.logits_of_beginnings(causal_model)  # (beginnings, V)
@@ -347,25 +364,16 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The model comes close to the entropy and beats the best 5-gram model, because it can attend to the first token. In six
-# runs at this untuned learning rate the gap is 0.014 to 0.017 nats; with three times the steps it shrinks to 0.004.
-# Training sentences are mostly repeats, so this is hardly a test of generalisation.
+# In six runs at this untuned learning rate the gap to the entropy is 0.014 to 0.017 nats; with three times the steps it
+# shrinks to 0.004. Training sentences are mostly repeats, so this is hardly a test of generalisation.
 
 # %% [markdown]
 # ## 3. Generating text
 #
-# A language model generates text by choosing a token, appending it and predicting again. At scale it goes far. Given
-# two sentences about unicorns found in the Andes, GPT-2 went on, in the best of ten tries:
-#
-# <!-- slide: GPT-2 is fluent, and wrong: one horn, then four -->
-#
-# > The scientist named the population, after their distinctive horn, Ovid's Unicorn. These four-horned, silver-white
-# > unicorns were previously unknown to science. (Radford et al., 2019)
-#
-# One horn, then four: fluent, and wrong. How often our small model goes wrong can be measured. **Greedy decoding** takes
-# the likeliest token each time, so it always generates the same sentence. **Sampling** draws from the probabilities, and
-# every sentence comes as often as the model thinks it should, including sentences spoilt by one unlikely token. Three
-# settings change what is drawn.
+# A language model generates text by choosing a token, appending it and predicting again. At scale, this simple loop
+# goes a long way. **Greedy decoding** takes the likeliest token each time, so it always generates the same sentence.
+# **Sampling** draws from the probabilities, and every sentence comes as often as the model thinks it should, including
+# sentences spoilt by one unlikely token. Three settings change what is drawn.
 #
 # <!-- slide: Three settings change what is drawn -->
 #
@@ -375,8 +383,8 @@ plotting.picture(
 # - **Top-p** (Holtzman et al., 2020) keeps the smallest set of likeliest tokens whose probabilities reach $p$, few
 #   where the model is confident and many where it is not. The token with which the sum reaches $p$ belongs to the set.
 #
-# They are applied in this order, and what is left is renormalised. Here is one position; in assignment 10 you will
-# write `sample_next` for a batch.
+# They are applied in this order, and what is left is renormalised. In assignment 10 you will write `sample_next` for a
+# batch.
 
 
 # %% slide="Temperature, top-k and top-p in a dozen lines"
@@ -450,97 +458,74 @@ live.writing_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# - Unlikely tokens get much larger shares, and after one wrong token the model has a beginning that it never saw in
-#   training.
-# - After "it is" nearly all the probability belongs to three tokens, and a hundred others have little each. Top-p
-#   removes them; top-k = 5 removes all but the two likeliest of them.
+# - At $\tau = 2$ unlikely tokens become much likelier, and after the first wrong one the model must continue a
+#   beginning it has never seen.
+# - After "it is" nearly all the probability belongs to three tokens. Top-p removes the others; top-k = 5 leaves two of
+#   them.
 # - After "it is important to" eight verbs are right, and top-k removes three of them.
 #
 # </details>
 #
-# ### What each setting gives up
+# ### What a cut gives up
 #
-# A cut makes a model more reliable. Does it also make it poorer? For every sentence of the language we can compute the
-# probability that the model generates it, and the table sums these in four ways.
+# A cut makes a model more reliable. Does it also make it poorer? Since we can compute the probability that the model
+# generates a sentence, we know two numbers exactly.
 #
 # - *Right* is the probability that a generated sentence belongs to the language.
-# - *Unreachable* is the share of the language's sentences that can no longer be generated.
-# - *Lost* is the probability that the language gives to these.
-# - The *effective number* of right sentences is the exponential of their entropy, 3691 for the language itself.
+# - *Lost* is the probability that the language gives to sentences that can no longer be generated.
 
 
 # %%
-def what_it_gives_up(**settings):
-    """Right, unreachable, lost and the effective number, for one choice of settings."""
+def right_and_lost(**settings):
+    """What a choice of settings gains, and what it gives up."""
     generated = sentence_probabilities(**settings)  # (N,)
-    right, unreachable = generated.sum(), generated == 0
-    number = torch.special.entr(generated / right).sum().exp()
-    return [right, unreachable.double().mean(), probability[unreachable].sum(), number]
+    return generated.sum().item(), probability[generated == 0].sum().item()
 
 
-# %% tags=["hide-input", "nbval-ignore-output"] seconds=2
-TEMPERATURES, SHARES, COUNTS = [0.5, 1, 1.3, 1.6, 2], [0.95, 0.9, 0.85, 0.8], [20, 10, 5]
-settings = [{"temperature": tau} for tau in TEMPERATURES]
-settings += [{"top_p": p} for p in SHARES] + [{"top_k": k} for k in COUNTS]
-outcome = []
-print("setting            right  unreachable   lost  effective number")
-for setting in settings:
-    outcome.append(what_it_gives_up(**setting))
-    named = ", ".join(f"{name} {value}" for name, value in setting.items())
-    print(f"{named:<17}" + "{:7.3f}{:13.3f}{:7.3f}{:18.0f}".format(*outcome[-1]))
+# %% slide="Every cut gives up right sentences" tags=["hide-input", "nbval-ignore-output"] seconds=1
+no_cut = right_and_lost()
+top_p = {p: right_and_lost(top_p=p) for p in (0.995, 0.95, 0.9, 0.85, 0.8)}
+top_k = {k: right_and_lost(top_k=k) for k in (20, 10, 5)}
+assert 0.88 < no_cut[0] < 0.95 and no_cut[1] == 0
+assert 0.7 < (1 - top_k[20][0]) / (1 - no_cut[0]) < 0.9
+assert top_p[0.9][0] > 0.975 and 0.15 < top_p[0.9][1] < 0.24 and 0.5 < top_k[5][1] < 0.7
+assert abs(top_p[0.85][0] - top_k[5][0]) < 0.006 and abs(top_k[5][0] - 0.99) < 0.006
+assert top_p[0.85][1] < top_k[5][1] - 0.15
+assert top_p[0.95][0] > top_k[10][0] and top_p[0.95][1] < 0.75 * top_k[10][1]
 
-# %% slide="Every cut gives up right sentences" tags=["hide-input", "nbval-ignore-output"]
-right, unreachable, lost, number = torch.tensor(outcome).T.tolist()
-of = {name: place for place, name in enumerate([*TEMPERATURES, *SHARES, *COUNTS])}
-assert right[:5] == sorted(right[:5], reverse=True)
-assert right[0] > 0.98 and 0.88 < right[1] < 0.95 and right[4] < 0.35 and 0.4 < right[3] < 0.65
-assert right[of[0.9]] > 0.975 and 0.15 < lost[of[0.9]] < 0.24 and 0.33 < unreachable[of[0.9]] < 0.42
-assert max(lost[:5]) == 0 and 0.5 < lost[of[5]] < 0.7 and unreachable[of[5]] > 0.88
-assert abs(right[of[0.85]] - right[of[5]]) < 0.006 and abs(right[of[5]] - 0.99) < 0.006
-assert lost[of[0.85]] < lost[of[5]] - 0.15
-assert right[of[0.95]] > right[of[10]] and lost[of[0.95]] < 0.75 * lost[of[10]]
-
-figure, (left, ax) = plotting.panels(2, height=4.6)
-left.axvline(math.exp(entropy), color=plotting.MUTED, linewidth=1.2, zorder=0)
-left.plot(number[:5], right[:5], "o-", color=plotting.SERIES[0])
-for x, y, tau in zip(number, right, TEMPERATURES, strict=False):
-    side = {"x": x + 100, "ha": "left"} if tau == 1 else {"x": x - 150, "ha": "right"}
-    left.text(y=y - 0.02, s=f"τ = {tau}", va="center", **side)
-left.set(xlim=(0, 4000), ylim=(0, 1.08), title="without a cut")
-left.set(xlabel="effective number of right sentences", ylabel="share that is right")
-for name, values, style in [("top-p", SHARES, "s-"), ("top-k", COUNTS, "D--")]:
-    places = [1, *(of[value] for value in values)]  # from no cut on
-    colour = plotting.SERIES[1 if name == "top-p" else 2]
-    ax.plot([lost[k] for k in places], [right[k] for k in places], style, color=colour, label=name)
-    for value in values:
-        x, y = lost[of[value]], right[of[value]]
-        if name == "top-p" or x < 0.05:
-            ax.text(x - 0.012, y + 0.003, value, color=colour, ha="right")
+figure, ax = plotting.panels(1, height=4.2)
+for name, cuts, style, colour in [
+    ("top-p", top_p, "s-", plotting.SERIES[1]),
+    ("top-k", top_k, "D--", plotting.SERIES[2]),
+]:
+    ax.plot(*list(zip(no_cut, *cuts.values(), strict=True))[::-1], style, color=colour, label=name)
+    for value, (right, lost) in cuts.items():
+        if name == "top-p":
+            ax.text(lost - 0.012, right + 0.003, value, color=colour, ha="right")
         else:
-            ax.text(x + 0.012, y - 0.003, value, color=colour, va="top")
-ax.text(0.02, right[1] - 0.004, "no cut")
-ax.set(xlim=(-0.07, 0.7), ylim=(0.9, 1.01), title="with a cut, τ = 1")
-ax.set(xlabel="probability of what is unreachable")
+            ax.text(lost + 0.012, right - 0.003, value, color=colour, va="top")
+ax.text(0.012, no_cut[0] - 0.004, "no cut")
+ax.set(xlim=(-0.07, 0.7), ylim=(0.9, 1.01), xlabel="lost", ylabel="right")
 ax.legend(loc="lower right")
 plotting.picture(
     figure,
-    caption="A low temperature and a cut make the model more reliable, and top-p gives up less for it than top-k. "
-    "The line marks the language.",
-    alt="The share of generated sentences that is right. Left, without a cut, against the effective number of "
-    "right sentences: 0.99 and 2400 at temperature 0.5, 0.91 and 3200 at 1, then both fall, to 0.2 and 900 at 2; a "
-    "line at 3691 marks the language. Right, at temperature 1, against the probability of the sentences that "
-    "have become unreachable: top-p goes from 0.97 and 0.06 at 0.95 over 0.99 and 0.19 at 0.9 to 0.996 and 0.5 at "
-    "0.8. Top-k is below it: 0.93 and 0 at 20, 0.96 and 0.16 at 10, 0.99 and 0.6 at 5.",
+    caption="Every cut makes the model more reliable, and here top-p gives up less for it than top-k.",
+    alt="The share of generated sentences that is right, against the probability of the sentences that are lost. "
+    "Without a cut 0.91 and 0. Top-p goes from 0.935 and 0 at 0.995 over 0.97 and 0.06 at 0.95 and 0.99 and 0.19 at "
+    "0.9 to 0.996 and 0.5 at 0.8. Top-k is below it: 0.93 and 0 at 20, 0.96 and 0.16 at 10, 0.99 and 0.6 at 5.",
 )
 
 # %% [markdown]
-# At temperature 1 about one sentence in twelve is wrong, although the loss is so close to the entropy. Most of what is
-# left of the loss is spread thinly over a hundred wrong tokens (section 6), and one of them spoils a sentence.
+# Without a cut about one sentence in twelve is wrong, because one wrong token spoils it. Most of the gap to the entropy
+# is probability on wrong tokens (section 6). It is shared by several: even without the 84 least likely tokens (top-k
+# 20), more than three quarters of it remain.
 #
-# Cuts remove these tokens at a price, and **at equal correctness top-p gives up less**. With top-p 0.85 and with top-k
-# 5, 99 of 100 sentences are right, but top-k loses far more of the language. A fixed $k$ cuts right tokens wherever
-# more than $k$ are right, whereas top-p adapts. Whatever the seed, the rate and the number of steps, top-p 0.9 loses
-# about a fifth of the language, and top-k 5 about three fifths.
+# **In this language, and for this model, top-p gives up less at equal correctness.** With top-p 0.85 and with top-k 5,
+# 99 of 100 sentences are right, but top-k loses far more, with each of three seeds. A fixed $k$ cuts right tokens
+# wherever more than $k$ are right, whereas top-p adapts. In 13 runs with three recipes, top-p 0.9 loses about a fifth of
+# the language, and top-k 5 about three fifths.
+#
+# A temperature cuts nothing. At 0.5 nearly all sentences are right, and at 2 about one in five (section 6).
 
 # %% tags=["hide-input"]
 questions.ask("09", "why-a-cut-helps")
@@ -549,11 +534,11 @@ questions.ask("09", "why-a-cut-helps")
 # ## 4. The encoder alone
 #
 # BERT reads a text in which some tokens are hidden, and predicts them. Without a causal mask the next token is in plain
-# sight, so whatever is to be predicted has to be hidden, and the loss counts only the chosen positions.
+# sight, so most of what is to be predicted is hidden, and the loss counts only the chosen positions.
 #
 # Devlin et al. (2019) choose 15 % of the tokens. A chosen token becomes `[MASK]` in 80 % of the cases, a random token
-# in 10 %, and stays as it is in 10 %, because later texts contain no `[MASK]`. The model cannot tell which visible
-# tokens were chosen, so it has to be ready to predict at every position.
+# in 10 %, and stays as it is in 10 %. Not all chosen tokens are masked, because later texts contain no `[MASK]`. The
+# model cannot tell which visible tokens were chosen, so it has to be ready to predict at every position.
 
 # %% slide="Hide, replace or leave: how BERT's training tokens are chosen"
 MASK_ID = len(vocabulary)  # one more token
@@ -575,12 +560,12 @@ def mask_sentence(token_ids, random, share=0.15):
     return inputs, targets
 
 
-# %% slide="A masked sentence, and what the model is asked"
+# %% slide="A masked sentence, and what the model is asked" tags=["hide-input"]
 sentence = [data.BOS_ID, *vocabulary.encode("it is easy to translate this sentence ."), data.EOS_ID]
 inputs, targets = mask_sentence(sentence, Random(2705), share=0.3)
-words = (*vocabulary.words, "[MASK]")
-print("input:", " ".join(words[token] for token in inputs))
-print("asked:", ", ".join(f"{t}: {words[token]}" for t, token in enumerate(targets) if token >= 0))
+shown = (*vocabulary.words, "[MASK]")
+print("input:", " ".join(shown[token] for token in inputs))
+print("asked:", ", ".join(f"{t}: {shown[token]}" for t, token in enumerate(targets) if token >= 0))
 
 # %% tags=["hide-input"]
 # the shares of the page's function and of the course's, over 100 000 tokens
@@ -605,12 +590,12 @@ for asked_inputs, asked in (page, of_course):
 print("15 % chosen; of these 80 % masked and 10 % left, in the page's version and in the course's")
 
 # %% [markdown]
-# Here the seed is chosen so that "translate" is masked, "sentence" is replaced, and "it" is left in place although the
-# model must predict it. For a batch the course has `mask_words`, which you will write in assignment 10.
+# Here "translate" is masked, "sentence" is replaced, and "it" is left in place although the model must predict it. The
+# batched version is `mask_words`, which you will write in assignment 10. This model is trained for twice as many steps,
+# because only 15 % of the tokens are targets.
+
 
 # %% seconds=24
-
-
 def masked_loss(model, batch):
     """The loss at the chosen positions."""
     inputs, targets = language_models.mask_words(batch, MASK_ID, MASK_ID + 1, SPECIAL)
@@ -628,12 +613,12 @@ questions.ask("09", "ten-percent-stay")
 # ### What the later tokens decide
 #
 # Take a question such as "are you tired ?" and hide its first token. It is "is" or "are", and the tokens *after* it
-# decide which. We draw 500 questions, half of them with each word. The masked model attends to both sides, so one pass
-# answers.
+# decide which. We draw 500 questions, half of them with each word. The masked model attends to both sides, so it
+# answers a question in one pass.
 #
-# How can a causal model answer? At the first position it has seen only `<bos>`, so it gives the same answer 500 times
-# and is right exactly half the time. But it can score *whole sentences*: put each candidate in, add up the log
-# probabilities, and take the candidate with the largest sum.
+# At the first position a causal model has seen only `<bos>`, so it gives the same answer 500 times and is right half
+# the time. But it can score *whole sentences*. Put each candidate in, add up the log probabilities, and take the
+# candidate with the largest sum.
 
 
 # %% tags=["hide-input"]
@@ -654,26 +639,29 @@ every = torch.arange(len(data.SPECIALS), len(vocabulary))  # all but <pad>, <bos
 
 
 @torch.no_grad()
-def best_by_score(candidates):
-    """The candidate that makes the whole sentence likeliest, for each question: (500,)."""
-    filled = asked.repeat_interleave(len(candidates), dim=0)  # question 1, 1, …, question 2, 2, …
-    filled[:, 1] = candidates.repeat(len(asked))  # all candidates, then all again, …
-    scores = [log_probabilities(causal_model(part), part).sum(dim=1) for part in filled.split(2000)]
-    return candidates[torch.cat(scores).view(len(asked), -1).argmax(dim=1)]
+def best_by_score(question, candidates):
+    """The first token that makes a whole question likeliest: (T,), (C,) -> ()."""
+    filled = question.repeat(len(candidates), 1)  # (C, T): a row, and so a pass, for each candidate
+    filled[:, 1] = candidates
+    scores = log_probabilities(causal_model(filled), filled).sum(dim=1)  # (C,)
+    return candidates[scores.argmax()]
 
 
-# %% seconds=4
+# %% tags=["hide-input"] seconds=4
 hidden = asked.clone()
 hidden[:, 1] = MASK_ID
 with torch.no_grad():
     filled_in = masked_model(hidden)[:, 1].argmax(dim=-1)
     at_once = two[causal_model(asked)[:, 0, two].argmax(dim=-1)]  # position 0 predicts token 1
-scored = best_by_score(two), best_by_score(every)
+by_two = torch.stack([best_by_score(question, two) for question in asked])
+by_every = torch.stack([best_by_score(question, every) for question in asked])
 
 # %% tags=["hide-input", "nbval-ignore-output"]
-right = [(found == asked[:, 1]).float().mean().item() for found in (filled_in, at_once, *scored)]
+found_right = [
+    (found == asked[:, 1]).float().mean().item() for found in (filled_in, at_once, by_two, by_every)
+]
 for share, name in zip(
-    right,
+    found_right,
     [
         f"masked model, 1 pass, {MASK_ID + 1} candidates",
         "causal model, 1 pass, at the first position, 2 candidates",
@@ -685,37 +673,35 @@ for share, name in zip(
     print(f"{share:.3f}  {name}")
 
 # %% tags=["hide-input"]
-masked_right, at_once_right, *scored_right = right
+masked_right, at_once_right, *scored_right = found_right
 assert masked_right > 0.95 and at_once_right == 0.5 and min(scored_right) > 0.95
 print(
     "above 0.95 for the masked model and for whole sentences, exactly 0.500 at the first position"
 )
 
 # %% [markdown]
-# **The causal model knows the answer too, but it needs one pass for each candidate.** Its probabilities of whole
-# sentences contain everything about the language, including the probability of the first token given the rest. With
-# five seeds both models get more than 98 % right. What the masked model gains is a single pass that gives every token a
-# vector in which both sides are taken into account, one reason why encoders are still used to classify and to search
-# texts.
+# **The causal model finds the answer too, but it needs one pass for each candidate.** Its probabilities of whole
+# sentences also contain the probability of the first token given the rest. With five seeds both models get more than
+# 98 % right. The masked model's advantage is that one pass gives every token a vector informed by both sides, one
+# reason why encoders are still used to classify and to search texts.
 #
-# We have *not* shown that one half is better. The decoder has become the common choice for large models, because every
-# token of a text is a target, because generating needs nothing new, and because a task can be described in the text
-# itself (Brown et al., 2020).
+# This does *not* show that one half is better. The decoder has become the common choice for large models, because every
+# token of a text is a target and because a task can be described in the text itself (Brown et al., 2020).
 
 # %% [markdown]
 # ## 5. Subwords
 #
-# Our vocabulary is complete, but real texts always contain a word that training has never seen. Letters would nearly
-# solve this, but a text has many more letters than words. **Byte-pair encoding** (Sennrich et al., 2016) lies in
+# Our vocabulary is complete, but real texts always contain a word that training has never seen. Characters would almost
+# solve this, but they make a text several times longer. **Byte-pair encoding** (Sennrich et al., 2016) lies in
 # between, so that frequent words become one token and rare ones are cut into parts. GPT-2 and many models after it
-# begin with bytes (Radford et al., 2019), of which there are only 256, so nothing can be unknown. In four steps:
+# begin with bytes (Radford et al., 2019), of which there are only 256, so nothing can be unknown:
 #
 # <!-- slide: Byte-pair encoding takes four steps -->
 #
 # 1. Cut the text into pieces, roughly a word with the space before it. No token reaches across two pieces.
 # 2. Write each piece as its bytes, the ids 0 to 255.
 # 3. Count all pairs of neighbours, and give the most frequent pair the next free id, beginning with 256. If two pairs
-#    tie, take the one whose bytes come first in the alphabet.
+#    tie, take the one that comes first in byte order (our convention; others differ).
 # 4. Replace the pair by its id everywhere, and count again.
 
 
@@ -748,6 +734,8 @@ def learn(text, num_merges):
         for piece, ids in cut.items():
             for pair in pairwise(ids):
                 pairs[pair] += pieces[piece]
+        if not pairs:  # every piece is one token
+            break
         best = min(pairs, key=lambda pair: (-pairs[pair], *(token_bytes[k] for k in pair)))
         merges[best] = new
         token_bytes.append(token_bytes[best[0]] + token_bytes[best[1]])
@@ -779,25 +767,25 @@ def decode(tokens, token_bytes):
 
 
 # %% slide="An unseen word is cut into parts that were seen"
-words = {"aab": 3, "ab": 2, "low": 5, "lower": 2, "newest": 6, "widest": 3}
-merges, token_bytes = learn("\n".join(w for w, n in words.items() for _ in range(n)), 8)
+word_counts = {"aab": 3, "ab": 2, "low": 5, "lower": 2, "newest": 6, "widest": 3}
+merges, token_bytes = learn("\n".join(w for w, n in word_counts.items() for _ in range(n)), 8)
 print("merges:", *(token_bytes[new].decode() for new in merges.values()))
 print("lowest:", *(token_bytes[k].decode() for k in encode("lowest", merges)))
 
 # %% tags=["hide-input"]
 # the same merges as course_utils.language_models, for words of plain letters
 ours = [tuple(token_bytes[k].decode() for k in pair) for pair in merges]
-newline = {"\n": sum(words.values()) - 1}
-assert ours == language_models.learn_merges(words | newline, 8)
-for word in words:
+newline = {"\n": sum(word_counts.values()) - 1}
+assert ours == language_models.learn_merges(word_counts | newline, 8)
+for word in word_counts:
     cut = [token_bytes[k].decode() for k in encode(word, merges)]
     assert cut == language_models.apply_merges(word, ours)
+assert len(learn("ab", 3)[0]) == 1  # nothing is left to join after one merge
 print("eight merges of six words equal those of course_utils.language_models")
 
 # %% [markdown]
-# "lowest" was not among the six words, and its parts were. In assignment 10 you will learn merges too, on words that
-# are given with their counts. Section 10 learns 300 of them from the prose of this course, and you can apply those by
-# hand.
+# "lowest" was not among the six words, but its parts were. In assignment 10 you will learn merges from the counts of
+# words; section 10 learns 300 from the prose of this course.
 
 # %% tags=["hide-input"]
 questions.ask("09", "first-merge")
@@ -808,12 +796,11 @@ questions.ask("09", "first-merge")
 # <!-- slide: What to remember of the two halves -->
 #
 # - GPT is a stack of encoder layers with a causal mask, and BERT one without a mask.
-# - The loss of the next token is the mean surprise in nats, and its exponential is the perplexity. No model beats the
-#   entropy of the language, and ours comes within 0.03 nats.
-# - A temperature below 1 gains correctness at the expense of variety; above 1 both fall. Top-k and top-p remove
-#   unlikely tokens, wrong ones *and* right ones.
-# - A masked model predicts from both sides in one pass. A causal model has the same knowledge, but needs one pass per
-#   candidate.
+# - The loss of the next token is the mean surprise. No model beats the entropy of the language, and ours comes within
+#   0.03 nats.
+# - A low temperature makes more sentences right. Top-k and top-p remove unlikely tokens, wrong ones *and* right ones.
+# - A masked model predicts from both sides in one pass. In our test a causal model filled the gap equally well, but it
+#   needs one pass per candidate.
 #
 # **Now you:** [assignment a10, one half of the
 # transformer](../exercises/a10_language_models/a10_language_models.ipynb). The next lecture makes such a model
@@ -850,15 +837,6 @@ questions.ask("09", "first-merge")
 #
 # Something is wrong with the measurement, because on average no model beats the true probabilities. The targets may
 # leak into the input, padding may count as tokens, or the sample may be small and lucky.
-#
-# </details>
-#
-# **4.** With top-k = 1, does the temperature matter?
-#
-# <details><summary>Answer</summary>
-#
-# No. One token is left, the likeliest, and dividing by a positive temperature does not change which one that is. It is
-# greedy decoding at any temperature.
 #
 # </details>
 
@@ -916,13 +894,51 @@ print(
 
 # %% [markdown]
 # Only a few hundredths are misplaced, and less than half of that, about 0.01 of the probability, is on wrong tokens. It
-# is nevertheless most of the loss, since a share $w$ on wrong tokens costs at least $-\ln(1 - w)$ nats. Over eight
-# tokens it adds up to the one wrong sentence in twelve of section 3.
+# is nevertheless most of the gap to the entropy, since a share $w$ on wrong tokens costs at least $-\ln(1 - w)$ nats.
+# Over eight tokens it adds up to the one wrong sentence in twelve of section 3.
 #
-# The ten most frequent beginnings are predicted best, but beyond them frequency explains little. Most of the beginnings
+# The hundred most frequent beginnings are predicted best; beyond them frequency explains little. Most of the beginnings
 # after the first 10 000 never occurred in training, and they are no worse than those of rank 100 to 300. Probably the
 # model does not learn each by itself, since what it learned after "it is easy to" it can use after "it is hard to". The
 # table says nothing about beginnings *outside* the language, which is where one wrong token takes the model.
+#
+# ### What each setting costs in variety
+#
+# A sentence that is not lost may still become rare, so we add two quantities to those of section 3.
+#
+# - *Unreachable* is the share of the language's sentences that can no longer be generated.
+# - The *effective number* of right sentences is the exponential of their entropy, 3691 for the language itself.
+
+
+# %%
+def unreachable_and_number(**settings):
+    """How much variety is left."""
+    generated = sentence_probabilities(**settings)  # (N,)
+    number = torch.special.entr(generated / generated.sum()).sum().exp()
+    return (generated == 0).double().mean().item(), number.item()
+
+
+# %% tags=["hide-input", "nbval-ignore-output"] seconds=2
+assert abs(math.exp(entropy) - 3691) < 1
+assert (true > 0).sum(dim=1).max() <= 20  # top-k 20 has room for all right tokens
+settings = [{"temperature": tau} for tau in (0.5, 1, 1.3, 1.6, 2)]
+settings += [{"top_p": p} for p in top_p] + [{"top_k": k} for k in top_k]
+outcome = {}
+print("setting            right   lost  unreachable  effective number")
+for setting in settings:
+    named = ", ".join(f"{name} {value}" for name, value in setting.items())
+    outcome[named] = (*right_and_lost(**setting), *unreachable_and_number(**setting))
+    print(f"{named:<17}" + "{:7.3f}{:7.3f}{:13.3f}{:18.0f}".format(*outcome[named]))
+right, lost, unreachable, number = zip(*list(outcome.values())[:5], strict=True)
+assert list(right) == sorted(right, reverse=True) and max(lost) == max(unreachable) == 0
+assert right[0] > 0.98 and 0.4 < right[3] < 0.65 and right[4] < 0.35
+assert number[1] == max(number)
+assert 0.33 < outcome["top_p 0.9"][2] < 0.42 and outcome["top_k 5"][2] > 0.88
+
+# %% [markdown]
+# A temperature makes no sentence impossible, and yet a low one gives up variety. At 0.5 nearly all sentences are
+# right, and their effective number is about as small as with top-p 0.85. Above 1, right sentences become fewer and
+# less varied.
 
 # %% [markdown]
 # ## 7. Going deeper: from a language model to an assistant
@@ -959,8 +975,8 @@ class LowRank(nn.Module):
 
 
 # %% [markdown]
-# Let us teach our model a small instruction. The user's turn is "?" or ".", and the assistant's turn should be a
-# sentence of this kind. Our template has no new tokens, since each turn begins with `<bos>` and ends with `<eos>`.
+# Let us teach our model a small instruction. The user says "?" or ".", and the assistant should answer with a sentence
+# that ends with that mark. Our template has no new tokens, since each turn begins with `<bos>` and ends with `<eos>`.
 
 # %%
 QUESTION, STOP = vocabulary.encode("? .")
@@ -1033,8 +1049,8 @@ print("right answers rise from below 0.06 to above 0.6")
 
 # %% [markdown]
 # With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to between
-# 0.75 and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned, each at one rate
-# that we did not tune. Hardly any right sentence ignores the instruction.
+# 0.75 and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned. We tried one
+# learning rate for each method and tuned neither. Hardly any right sentence ignores the instruction.
 #
 # Fine-tuning also forgets. The loss on plain sentences was about 0.016 nats above the entropy, and ends 0.3 to 0.7
 # above it with the update and 0.2 to 0.6 with all parameters. The update can be removed, however, which restores the
@@ -1085,14 +1101,15 @@ for layers, d_model, d_ff, T in [
         assert 1 <= ratios[0] < 1.02 and 1 < ratios[1] < 1.15
 
 # %% [markdown]
-# The first row is our model, whose feed-forward network is half as wide as usual, so the factor is 8 instead of 12.
-# What the operations have beyond $6 N D$ are queries times keys and weights times values, which grow with the length of
-# the text and contain no parameters.
+# The first row is our model but for one position. Its feed-forward network is half as wide as usual, so the factor is
+# 8 instead of 12. What the operations have beyond $6 N D$ is mostly queries times keys and weights times values, which
+# grow with the length of the text and contain no parameters. The position table, biases and norms, counted in $N$,
+# pull the ratio down a little.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E +
-# A / N^a + B / D^b$ and find that both should grow alike. Two of their three methods give about 20 tokens per
-# parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is the
-# entropy of text, which they can only estimate, at 1.69 nats a token. In our language we computed it.
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit
+# $\text{loss} = E + A / N^a + B / D^b$ and find that both should grow in the same proportion. Two of their three methods
+# give about 20 tokens per parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In
+# their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats a token. In our language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per
 # parameter take?
@@ -1187,9 +1204,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. GPT-2 has 50
-# 257 such tokens, and Llama 3 has 128 000 (Grattafiori et al., 2024). A few **special tokens** such as `<bos>` are
-# added by hand.
+# In "café" the accented letter is two bytes that no merge has joined, and yet the word comes back intact. The vocabulary
+# of GPT-2 has 50 257 tokens: 256 bytes, 50 000 merges and one **special token**, added by hand as our `<bos>` is. Llama 3
+# has 128 000 (Grattafiori et al., 2024).
 #
 # Apply the merges yourself, with the space before a word shown as a dot.
 #
@@ -1245,7 +1262,8 @@ live.merges_view(shown, ["·understanding", "·attention", "·the", "the", "·to
 # - Hugo Touvron et al. (2023). *[Llama 2: Open Foundation and Fine-Tuned Chat
 #   Models.](https://arxiv.org/abs/2307.09288)* Section 3.1: the loss on the answer alone.
 # - Long Ouyang et al. (2022). *[Training Language Models to Follow Instructions with Human
-#   Feedback.](https://arxiv.org/abs/2203.02155)* NeurIPS. The three steps to an assistant.
+#   Feedback.](https://arxiv.org/abs/2203.02155)* NeurIPS. Supervised fine-tuning, a reward model and reinforcement
+#   learning: three steps counted differently from ours.
 # - Edward Hu et al. (2022). *[LoRA: Low-Rank Adaptation of Large Language
 #   Models.](https://arxiv.org/abs/2106.09685)* ICLR.
 # - Rafael Rafailov et al. (2023). *[Direct Preference Optimization: Your Language Model is Secretly a Reward

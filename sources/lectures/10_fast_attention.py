@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     assignment: a11_fast_attention
-#     deeper: 23
+#     deeper: 24
 #     minutes: 50
 #     summary: A cache of keys and values, why decoding is slow, fewer KV heads, a softmax in tiles, and sliding windows.
 #   jupytext:
@@ -19,9 +19,9 @@
 # # Lecture 10: Fast attention
 #
 # A language model that generates 500 tokens the simple way recomputes every position at every step, each 250 times on
-# average. In this lecture you will store what does not change, find out why generation is slow even then, and derive
-# from the answer what current models do about it. A cache and a tiled softmax leave the result as it is; fewer KV heads
-# and a sliding window make a different model.
+# average. In this lecture you will store what does not change, see why generation is still slow, and what current
+# models do about it. A cache and a tiled softmax leave the result as it is; fewer KV heads and a sliding window do
+# not.
 #
 # <!-- slide: You will make generation faster, and know why it was slow -->
 #
@@ -32,19 +32,16 @@
 # - share keys and values between query heads, and state what this saves and what it may cost;
 # - compute attention tile by tile, and bound how far it reaches with a sliding window.
 #
-# **Time** about 50 minutes with views and questions, and 23 for going deeper.
+# **Time** about 50 minutes with views and questions, and 24 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb) and
 # [9](09_one_half_alone.ipynb).
 
 # %%
 import math
-import time
 
 import torch
 import torch.nn.functional as F
-from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import fast_attention
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.language_models import CausalLanguageModel
 from course_utils.masks import causal_mask
@@ -56,13 +53,13 @@ torch.set_num_threads(1)  # so that the processor's seconds are those of the com
 # %% [markdown]
 # ## 1. What generation repeats
 #
-# To predict token 101, a causal model needs the last row of its output, which depends on all 100 tokens so far. The
-# simple way runs all 100 through the model again. Because of the causal mask, however, nothing has changed for the
-# first 99; in every layer their queries, keys and values are the same as before.
+# To predict token 101, a causal model needs only the last row of its output, but the simple way runs all 100 tokens so
+# far through the model again. Because of the causal mask, nothing has changed for the first 99. In every layer their
+# queries, keys and values are the same as before.
 #
-# The new token's query is compared with their *keys*, and their *values* are averaged. If we keep both for all tokens,
-# in a **key/value cache** or **KV cache**, a step has to compute only the new token's row. We write $P$ for the number
-# of tokens in the cache, $T$ for the number of new ones, and $S = P + T$.
+# The new token's query is compared with their *keys*, and their *values* are averaged. If we keep both in a **key/value
+# cache** or **KV cache**, a step has to compute only the new token's row. The cache holds
+# $P$ tokens, $T$ are new, and $S = P + T$.
 
 
 # %% slide="Later tokens need the keys and values of earlier ones, so we keep them"
@@ -84,6 +81,12 @@ class KVCache:
         return self.keys[:, :, : new.stop], self.values[:, :, : new.stop]  # views, no copies
 
 
+# %% [markdown]
+# The mask has a row for each new token and a column for each key. New token $i$, counted from 0, is at position $P +
+# i$, so it may attend to all cached tokens and to the new tokens 0 to $i$. In the square mask of the whole sequence,
+# these are the **last** $T$ rows. The code builds only these.
+
+
 # %% slide="A new token attends to the cache and to the new tokens up to itself"
 def attend_with_cache(query, key, value, cache):
     """Causal attention of T new tokens, which are added to the cache."""
@@ -95,11 +98,6 @@ def attend_with_cache(query, key, value, cache):
         mask = torch.arange(cache.length) <= positions  # (T, S)
     return scaled_dot_product_attention(query, keys, values, mask)[0]
 
-
-# %% [markdown]
-# New token $i$, counted from 0, is at position $P + i$, so it may attend to all cached tokens and to the new tokens 0
-# to $i$. In the square mask of the whole sequence, these are the **last** $T$ rows. The code builds only these, since
-# the whole square would cost $S^2$ cells at every step.
 
 # %% tags=["hide-input"]
 P, T = 4, 3
@@ -123,7 +121,8 @@ plotting.picture(
 
 # %% [markdown]
 # A model with such layers first runs the prompt in one pass (the **prefill**), then generates one token at a time
-# (**decoding**). Here is the forward pass of lecture 9's causal model with a cache per layer.
+# (**decoding**). Here is the forward pass of lecture 9's causal model. Positions go on from the cache's length, read
+# before the layers add to it. Restarting them at 0 is the classic bug of a first cache.
 
 
 # %% slide="With a cache for each layer, the forward pass runs only the new tokens"
@@ -143,6 +142,14 @@ def further_logits(model, token_ids, caches):
 
 
 # %% slide="Each step runs what is pending: the prompt, and then one token at a time"
+LAYERS, HEADS, WIDTH, LONGEST = 4, 4, 128, 512
+
+
+def empty_caches(model, sequences=1):
+    """One cache for each layer."""
+    return [KVCache(sequences, HEADS, LONGEST, WIDTH // HEADS) for _ in model.layers]
+
+
 def generate(model, token_ids, count, keep):
     """Append the most likely token `count` times, with caches that are kept or begun anew."""
     caches, pending = empty_caches(model), token_ids
@@ -151,24 +158,18 @@ def generate(model, token_ids, count, keep):
         pending = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
         token_ids = torch.cat([token_ids, pending], dim=1)
         if not keep:
-            caches, pending = empty_caches(model), token_ids
+            caches, pending = empty_caches(model), token_ids  # everything is computed again
     return token_ids
 
 
 # %% [markdown]
-# Our model has four layers of width 128 and random parameters. In assignment 11 you will implement a cached attention
-# without buffers.
+# Our model has random parameters. In assignment 11 you will implement a version that
+# concatenates instead of filling a buffer.
 
 # %% slide="Token by token, the logits are those of one pass, up to rounding"
-LAYERS, HEADS, WIDTH, LONGEST = 4, 4, 128, 512
 torch.manual_seed(0)
 model = CausalLanguageModel(100, WIDTH, HEADS, LAYERS, 256, dropout=0.0, max_len=LONGEST).eval()
 model.requires_grad_(False)
-
-
-def empty_caches(model, sequences=1):
-    """One cache for each layer."""
-    return [KVCache(sequences, HEADS, LONGEST, WIDTH // HEADS) for _ in model.layers]
 
 
 text = torch.randint(100, (1, LONGEST))  # (B, S)
@@ -178,6 +179,8 @@ one_by_one = torch.cat([further_logits(model, token, caches) for token in text.s
 print(f"largest difference of two logits: {(one_by_one - at_once).abs().max():.0e}")
 
 # %% tags=["hide-input"]
+from course_utils import fast_attention
+
 # the model's own logits, also in float64 and in pieces; attention as in course_utils
 assert torch.allclose(one_by_one, at_once, atol=1e-4)
 for sizes in ([512], [300, 1, 211]):
@@ -186,9 +189,8 @@ for sizes in ([512], [300, 1, 211]):
     assert torch.allclose(last, at_once[-1:], atol=1e-4)
 generator = torch.Generator().manual_seed(2)
 parts = [torch.randn(1, 3, 7, 4, generator=generator, dtype=torch.float64) for _ in range(3)]
-torch.set_default_dtype(torch.float64)
 one_cache, pair = KVCache(1, 3, 7, 4), None
-torch.set_default_dtype(torch.float32)
+one_cache.keys, one_cache.values = one_cache.keys.double(), one_cache.values.double()
 for piece in zip(*(part.split([4, 1, 2], dim=2) for part in parts), strict=True):
     theirs, pair = fast_attention.cached_attention(*piece, pair)
     ours = attend_with_cache(*piece, one_cache)
@@ -201,22 +203,22 @@ except ValueError:
     pass
 
 # %% [markdown]
-# The logits are the same, up to rounding. In this view three words are the prompt.
+# The logits are the same. In this view three words are the prompt.
 #
 # 1. Press *next token* until the sentence is complete. How many rows were computed?
-# 2. Go back to the prompt, switch the cache off, and generate the sentence again. How many rows are computed now, and
-#    how many of them for a second time?
+# 2. Go back to the prompt, switch the cache off, and generate it again. How many rows now, and how many for a second
+#    time?
 
 # %% tags=["hide-input"]
 eight_words = ["it", "is", "easy", "to", "translate", "this", "sentence", "."]
-assert 3 + 5 == 8 and sum(range(3, 9)) == 33
+assert 3 + 5 == 8 and sum(range(3, 9)) == 33 and sum(range(3, 8)) == 25
 live.cache_view(eight_words, prompt=3)
 
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# With the cache 8 rows are computed, one for each token. Without it there are 33, and 25 of them had been computed
-# before.
+# With the cache 8 rows, one for each token. Without it 33, and 25 of them had been computed before. The view also runs
+# the last token, which `generate` does not; there it is 7 rows against 25.
 #
 # </details>
 
@@ -225,6 +227,11 @@ questions.ask("10", "which-rows-of-the-mask")
 
 
 # %% tags=["hide-input"]
+import time
+
+from torch.utils.flop_counter import FlopCounterMode
+
+
 def processor_seconds(compute, *inputs, repetitions=5):
     """The shortest of some runs."""
     taken = []
@@ -245,7 +252,7 @@ def operations(compute, *inputs):
 # %% [markdown]
 # ### What it saves
 #
-# We count the operations of all matrix products, and take the time.
+# We count the operations of all matrix products and time both versions.
 
 # %% slide="A hundred times fewer operations, but not a hundred times faster" tags=["hide-input", "nbval-ignore-output"] seconds=12
 saved = {}  # tokens -> ratio of operations, ratio of seconds
@@ -278,14 +285,14 @@ assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 # %% [markdown]
 # **At 300 tokens the cache saves more than 99 % of the operations, but far less of the time.** For a text of $S$ tokens
 # it reduces the operations of attention from order $S^3$ to order $S^2$, and those of everything else from $S^2$ to
-# $S$. The clock shows a smaller factor, because in a model this small most of a step goes into Python's overhead for
-# each operation.
+# $S$. But in a model this small a cached step is mostly the overhead of launching each operation. At width 8 instead of
+# 128 it still takes four fifths of the time.
 #
 # ## 2. Why decoding is slow
 #
-# Before a processor can multiply two numbers, it has to fetch them from memory. A computation is therefore limited
-# either by the operations that the machine can do in a second or by the bytes that it can move, its **memory
-# bandwidth**. Which limit applies depends on the **arithmetic intensity**, the operations per byte moved:
+# Before a processor can multiply two numbers, it has to fetch them from memory. A computation is limited either by the
+# operations that the machine can do in a second or by the bytes that it can move, its **memory bandwidth**. Which limit
+# applies depends on the **arithmetic intensity**, the operations per byte moved:
 #
 # <!-- slide: A step waits for arithmetic or for memory, whichever is slower -->
 #
@@ -293,8 +300,9 @@ assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 #
 # Drawn over the intensity, this is a slope that ends in a ceiling, the **roofline** (Williams et al., 2009). A linear
 # map with $n \times n$ parameters, applied to $b$ tokens at once, takes $2 b n^2$ operations. It moves at least the
-# $n^2$ parameters, four bytes each in `float32`, so its intensity is about $b / 2$ as long as $b$ is much smaller than
-# $n$. In decoding $b = 1$, and every parameter is fetched to be used once. We measure both limits.
+# $n^2$ parameters, four bytes each in `float32`, so its intensity is about $b / 2$ for $b$ much smaller than $n$. In
+# decoding $b = 1$. We measure both limits.
+
 
 # %% slide="One token leaves most of the arithmetic idle" tags=["hide-input", "nbval-ignore-output"] seconds=4
 matrix = torch.randn(4096, 4096)  # 64 MiB, more than the processor's caches hold
@@ -349,17 +357,17 @@ plotting.picture(
 )
 
 # %% [markdown]
-# On this core, one token gets about a tenth of the peak. On a GPU the two limits are further apart. NVIDIA's H100 (SXM)
-# has 989 TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map
-# in decoding does one.
+# On this core, one token gets about a tenth of the peak. The roof is an upper limit, and 4 or 16 tokens reach less
+# than half of it. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte numbers
+# and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one.
 #
-# The parameters of Llama 2 7B take 13.5 GB. Reading them takes 4 ms and multiplying them 0.014 ms, so one sequence gets
-# about 250 tokens per second at most, however fast the arithmetic.
+# The parameters of Llama 2 7B take 13.5 GB. An H100 reads them in 4 ms and multiplies them in 0.014 ms, so a single
+# sequence can get at most about 250 tokens per second, however fast the arithmetic is.
 #
 # ### The cache has to be read as well
 #
-# Each step also reads the keys and values of all tokens so far. Every layer keeps one key and one value per token for
-# each **KV head**, a key head with its value head, so a cache takes
+# Each step also reads the keys and values of all tokens so far. Every layer keeps one of each per token and **KV
+# head**, a key head with its value head, so a cache takes
 #
 # <!-- slide: Every layer keeps a key and a value per token and KV head -->
 #
@@ -368,7 +376,7 @@ plotting.picture(
 # bytes per token.
 
 
-# %% tags=["hide-input"]
+# %%
 def cache_bytes(layers, kv_heads, d_k, size=2):
     """Bytes of cache per token."""
     return 2 * layers * kv_heads * d_k * size
@@ -389,7 +397,7 @@ drawn = {
     "Llama 2 70B, not shared": (80, 64, 128),
     "Llama 2 7B": (32, 32, 128),
     "Llama 2 70B": (80, 8, 128),
-    "Mistral 7B": (32, 8, 128),
+    "Llama 3.1 8B": (32, 8, 128),
 }
 figure, ax = plotting.panels(1, height=4.6)
 for (name, (layers, kv_heads, d_k)), colour in zip(drawn.items(), plotting.SERIES, strict=False):
@@ -415,38 +423,21 @@ plotting.picture(
 )
 
 # %% [markdown]
-# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. If each step
-# reads all parameters and all caches once, the bandwidth of the H100 allows these speeds. The rows with 8 KV heads
-# count the same parameters, as a thought experiment.
-
-# %% tags=["hide-input"]
-print("                  GB to read: parameters   caches   ms per step   tokens per second")
-limits = {}
-for kv_heads in (32, 8):
-    for sequences in (1, 8, 32):
-        read = 13.5e9, sequences * 4096 * cache_bytes(32, kv_heads, 128)
-        seconds = sum(read) / 3.35e12
-        limits[kv_heads, sequences] = sequences / seconds
-        line = f"{kv_heads:2d} KV heads, {sequences:2d} sequences {read[0] / 1e9:15.1f} {read[1] / 1e9:9.1f}"
-        if sum(read) > 80e9:
-            print(line, f"    {sum(read) / 1e9:.1f} GB do not fit into 80 GB")
-        else:
-            print(line, f"{1000 * seconds:11.1f} {sequences / seconds:14.0f}")
-assert limits[32, 8] > 3 * limits[32, 1] and 82.1e9 < 13.5e9 + 32 * 4096 * cache_bytes(32, 32, 128)
-
-# %% [markdown]
-# **Attention has an intensity of its own.** From a key and its value, $4 d_k$ bytes, each query head that uses them
-# makes $4 d_k$ operations. With $H$ query heads and $G$ KV heads, a step therefore does $H / G$ operations per byte of
-# the cache, 1 in Llama 2 7B and 8 in Llama 2 70B. More sequences change nothing here, since each brings a cache of its
-# own.
+# Llama 2 was made for 4096 tokens and Llama 3.1 8B for 131 072, so the other lines are mostly thought experiments. With
+# eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters (more in section 9).
 #
-# Most speed-ups save bytes per token. The first three act on decoding, the last on training and prefill.
+# **Attention has an intensity of its own.** A key and its value take $4 d_k$ bytes, and each query head that uses them
+# performs $4 d_k$ operations on them. With $H$ query heads and $G$ KV heads, a step therefore does $H / G$ operations
+# per byte of the cache, 1 in Llama 2 7B and 8 in Llama 2 70B, however many sequences there are, since each has its own
+# cache.
+#
+# Most speed-ups save bytes. The first three act on decoding, the last on training and prefill.
 #
 # <!-- slide: Most speed-ups save bytes -->
 #
 # - **Batching** runs many sequences side by side, which share one reading of the parameters.
 # - **Fewer KV heads** make the caches smaller (section 3), and a **sliding window** bounds them (section 5).
-# - **Quantised weights** store a parameter in one byte or half a byte instead of two. A cache can be quantised too.
+# - **Quantised weights** store a parameter in one byte or half a byte instead of two.
 # - **FlashAttention** never moves the attention weights to and from memory (section 4).
 
 # %% tags=["hide-input"]
@@ -457,7 +448,8 @@ questions.ask("10", "how-much-cache")
 #
 # In **multi-query attention** all query heads share one KV head (Shazeer, 2019). The heads still differ, because their
 # queries do. In **grouped-query attention** (Ainslie et al., 2023) each group of neighbouring query heads shares one.
-# With $H$ query heads and $G$ KV heads, query head $h$, counted from 0, uses KV head $\lfloor h / (H / G) \rfloor$.
+# With $H$ query heads and $G$ KV heads, query head $h$, counted from 0, uses KV head $\lfloor h / (H / G) \rfloor$. The
+# maps $W_k$ and $W_v$ become narrower, $d_\text{model} \times G d_k$.
 
 # %% tags=["hide-input"]
 figure, axes = plotting.panels(3, height=2.9)
@@ -498,10 +490,11 @@ def grouped_by_loop(queries, keys, values):
 
 
 # %% [markdown]
-# Without the loop, every KV head is copied for the query heads of its group. `keys.repeat_interleave(H // G, dim=1)`
-# puts the copies next to each other. `repeat` tiles the whole set again and again, so neighbouring query heads get
-# different KV heads. The shapes are right, and the result is wrong. In assignment 11 you will implement the whole
-# layer.
+# Without the loop, `keys.repeat_interleave(H // G, dim=1)` copies every KV head for the query heads of its group. This
+# is simple and right, but moves as many bytes as before. Kernels behind PyTorch's `enable_gqa` on a GPU can read the
+# shared head without a copy. `repeat` tiles the whole set instead, so neighbouring query heads get different KV heads;
+# the shapes are right, and the result is wrong. In assignment 11 you will implement the whole layer.
+
 
 # %% slide="`repeat` has the right shapes and the wrong heads" tags=["hide-input"]
 generator = torch.Generator().manual_seed(3)
@@ -564,11 +557,11 @@ assert abs(few.mean() - many.mean()) < many.max() - many.min()
 
 # %% [markdown]
 # **One KV head instead of eight makes the loss higher with every seed, by 0.0026 nats on average at lecture 9's
-# learning rate.** At twice that rate the gap is about 0.001, and neither rate has been tuned, so some of it may only
-# mean slower training, or fewer parameters. With two KV heads, the difference is smaller than the spread between seeds.
+# learning rate.** At twice that rate it is about 0.001. Neither rate has been tuned, so some of it may only mean slower
+# training, or fewer parameters. With two KV heads, the difference is smaller than the spread between seeds.
 #
-# In a T5-XXL, the average score falls from 47.2 to 47.1 with eight KV heads and to 46.6 with one, after a conversion
-# and 5 % more training (Ainslie et al., 2023, table 1).
+# For T5-XXL, which has 64 query heads, the average score falls from 47.2 to 47.1 with eight KV heads and to 46.6 with
+# one, after a conversion and 5 % more training (Ainslie et al., 2023, table 1).
 #
 # ## 4. A softmax in one pass
 #
@@ -586,14 +579,14 @@ assert abs(few.mean() - many.mean()) < many.max() - many.min()
 # \ell' = e^{m - m'} \ell + \sum_j e^{\omega_j - m'}, \qquad
 # o' = e^{m - m'} o + \sum_j e^{\omega_j - m'} v_j$$
 #
-# While the maximum stays the same, the factor $e^{m - m'}$ is 1. When a larger score arrives, it corrects all earlier
-# terms, which were scaled by $e^{-m}$ with an $m$ that is now too small. In the end the output is $o / \ell$.
+# While the maximum stays the same, the factor $e^{m - m'}$ is 1. A larger score makes it smaller, which corrects all
+# earlier terms. In the end the output is $o / \ell$.
 #
 # Here are the scores 0, ln 3 and ln 4 with the values 8, 4 and 2, one key at a time.
 
 # %% slide="One key at a time gives the whole softmax"
 scores = [0.0, math.log(3), math.log(4)]
-m, total, o = -math.inf, 0.0, 0.0
+m, total, o = -math.inf, 0.0, 0.0  # total is ℓ
 print("  score  value       m      sum   output")
 for score, value in zip(scores, [8.0, 4.0, 2.0], strict=True):
     largest = max(m, score)
@@ -625,10 +618,10 @@ questions.ask("10", "when-to-rescale")
 # cells. Queries two and four find a larger score, so their factors are 0.22 and 0.41 instead of
 # 1.](../figures/softmax_tiles.svg)
 #
-# *One tile at a time. Queries 2 and 4 find a larger score in it, so what they have added up so far is scaled down.*
+# *Queries 2 and 4 find a larger score in it, so what they have added up so far is scaled down.*
 #
-# **FlashAttention** cuts the queries into blocks as well. With a causal mask, the tiles above the
-# diagonal are hidden as a whole and can be skipped, and only those on the diagonal need a mask.
+# **FlashAttention** cuts the queries into blocks as well; ours are as long as the blocks of keys. With a causal mask,
+# the tiles above the diagonal are hidden as a whole and can be skipped, and only those on the diagonal need a mask.
 
 
 # %% slide="FlashAttention, as an algorithm, is two loops over tiles"
@@ -654,8 +647,8 @@ def tiled_attention(query, key, value, size):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a version for any mask, where a block may be hidden as a whole and $m'$ is still
-# $-\infty$ after it. To compare the memory, we record the largest number of values in new tensors at any time.
+# In assignment 11 you will implement a version for any mask, where a whole block may be hidden and leave $m'$ at
+# $-\infty$. To compare the memory, we record the largest number of values in new tensors at any time.
 
 
 # %% tags=["hide-input"]
@@ -723,10 +716,9 @@ assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512
 # %% [markdown]
 # **In tiles, memory grows with the length and not with its square**, because the output grows and the tiles do not.
 #
-# Saving memory does not by itself save time. FlashAttention does all of this in one kernel, in which a tile stays in
-# the small, fast memory next to the arithmetic units. For the attention of GPT-2 medium, forward and backward, this
-# moves a ninth of the bytes and takes about a sixth of the time, although it computes the weights twice (Dao et al.,
-# 2022, figure 2).
+# Saving memory does not by itself save time. FlashAttention does all of this inside one GPU kernel, so a tile never
+# leaves the small, fast memory next to the arithmetic units. For the attention of GPT-2 medium, forward and backward,
+# this moves a ninth of the bytes and takes about a sixth of the time (Dao et al., 2022, figure 2).
 #
 # ## 5. Sliding windows
 #
@@ -749,7 +741,7 @@ for sizes in [(2, 4, 2), (5, 5, 3), (1, 7, 4), (3, 9, 20)]:
 assert sliding_window_mask(2, 4, 2).int().tolist() == [[0, 1, 1, 0], [0, 0, 1, 1]]
 
 # %% [markdown]
-# One layer with a window of 4 knows nothing of a token ten positions back. But the tokens it attends to have collected
+# A single layer with a window of 4 cannot see a token ten positions back. But the tokens it attends to have collected
 # from earlier ones in the layer below, so the reach grows with every layer.
 
 # %% tags=["hide-input"]
@@ -791,23 +783,21 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 # Each layer adds $W - 1$ tokens, so $L$ layers reach $L (W - 1) + 1$. Mistral 7B, with its 32 layers and a window of
 # 4096, could depend on more than 130 000 tokens (Jiang et al., 2023).
 #
-# From 4B upwards, Gemma 3 has five layers with a window of 1024 for every layer without one (Gemma Team, 2025).
+# In Gemma 3 models of 4B parameters or more, five layers with a window of 1024 alternate with one global layer (Gemma
+# Team, 2025).
 #
 # ## Summary
 #
 # <!-- slide: Keep what does not change, and move fewer bytes -->
 #
-# - With a cache of keys and values, the next token costs a single row, and the mask of $T$ new tokens is the last $T$
-#   rows of the whole mask.
-# - Decoding one sequence is limited by memory bandwidth, since every parameter and the whole cache are read for one
-#   token.
+# - With a cache of keys and values, the next token costs a single row. The mask of $T$ new tokens is the last $T$ rows
+#   of the whole mask.
+# - Decoding one sequence is limited by memory bandwidth, since all parameters and the cache are read for one token.
 # - Sharing KV heads divides the cache by the size of a group. A window bounds it.
-# - Attention needs one pass over the keys if maximum, sum and output are carried along and rescaled, and only one tile
-#   of the weights exists at any time.
+# - Attention needs one pass over the keys if maximum, sum and output are carried along and rescaled.
 #
 # **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). The [next
-# lecture](11_block_of_today.ipynb) exchanges the other parts of the block. Sections 6 to 9 go deeper, 6 into
-# PyTorch's own attention and its trap.
+# lecture](11_block_of_today.ipynb) exchanges the other parts of the block. Sections 6 to 9 go deeper.
 
 # %% [markdown]
 # ## Check yourself
@@ -833,14 +823,16 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 #
 # </details>
 #
-# **3.** A GPU runs one sequence of a model of 7 billion parameters at 200 tokens per second. Someone doubles its peak
-# arithmetic and leaves its memory as it is. What happens to the 200? And with 500 sequences side by side?
+# **3.** An H100 runs one sequence of a model of 7 billion parameters at 200 tokens per second. Someone doubles its peak
+# arithmetic and leaves its memory as it is. What happens to the 200? With 500 sequences side by side, what is the
+# intensity of a linear map in two-byte numbers, and what happens then?
 #
 # <details><summary>Answer</summary>
 #
-# With one sequence nothing happens, because the step waits for parameters and cache. With 500 sequences the maps have
-# an intensity of several hundred operations per byte and may be limited by arithmetic, so they can gain. Attention does
-# not, since each sequence reads its own cache.
+# With one sequence nothing happens, because the step waits for parameters and cache. With 500 sequences a map takes $2
+# \cdot 500\, n^2$ operations and moves $2 n^2$ bytes, or somewhat more with its inputs and outputs. Its intensity is
+# close to 500, beyond the bend at 295, so the maps can gain. Attention does not, since each sequence reads its own
+# cache.
 #
 # </details>
 
@@ -867,11 +859,12 @@ live.tiles_view(
 #
 # - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx
 #   0.37$.
-# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result is still exact.
+# - If one of the first two keys has a score of 3 or more, the first block sets the maximum for good. The result is
+#   still exact.
 #
 # </details>
 #
-# In practice you call `F.scaled_dot_product_attention`, which uses FlashAttention's kernels where there are any. With
+# In practice you call `F.scaled_dot_product_attention`, which uses a FlashAttention kernel where one is available. With
 # `is_causal=True` it makes the causal mask itself, and there lies a trap. With a cache there are fewer queries than
 # keys, and PyTorch takes the mask from the *upper left* corner, where the first query may attend to a single key.
 
@@ -944,7 +937,7 @@ regrouped = (weights @ latent) @ w_uv  # (B, H, T, d_k)
 print("rebuilt and regrouped agree:", torch.allclose(rebuilt, regrouped, atol=1e-5))
 
 # %% [markdown]
-# How large is the cache, next to the alternatives? The second column has the sizes of DeepSeek-V3 (DeepSeek-AI, 2024b):
+# How does its cache compare with the alternatives? The second column has the sizes of DeepSeek-V3 (DeepSeek-AI, 2024b):
 # 61 layers, 128 heads of width 128, and $d_c = 512$. Its cache also holds one rotary key of width 64 per token and
 # layer, shared by all heads; the second exercise below asks why.
 
@@ -1060,17 +1053,41 @@ for sequences in (1, 4, 16):
     print(f"a step {1000 * step:.1f} ms, {sequences / step:4.0f} tokens per second")
 
 # %% [markdown]
+# Sixteen sequences have 3.4 times the throughput of one, not sixteen times, and wait 361 ms for the first token. What
+# limits them is attention. The linear maps are shared, but each sequence reads a cache of its own; with nearly empty
+# caches, a step of sixteen took less than a third of the time.
+#
+# On an H100 the bandwidth allows these speeds, if each step reads all parameters of Llama 2 7B and all caches of 4096
+# tokens once. The rows with 8 KV heads are a thought experiment that keeps the parameter count unchanged.
+
+# %% tags=["hide-input"]
+print("                  GB to read: parameters   caches   ms per step   tokens per second")
+limits = {}
+for kv_heads in (32, 8):
+    for sequences in (1, 8, 32):
+        read = 13.5e9, sequences * 4096 * cache_bytes(32, kv_heads, 128)
+        seconds = sum(read) / 3.35e12
+        limits[kv_heads, sequences] = sequences / seconds
+        line = f"{kv_heads:2d} KV heads, {sequences:2d} sequences {read[0] / 1e9:15.1f} {read[1] / 1e9:9.1f}"
+        if sum(read) > 80e9:
+            print(line, f"    {sum(read) / 1e9:.1f} GB do not fit into 80 GB")
+        else:
+            print(line, f"{1000 * seconds:11.1f} {sequences / seconds:14.0f}")
+assert limits[32, 8] > 3 * limits[32, 1] and 82.1e9 < 13.5e9 + 32 * 4096 * cache_bytes(32, 32, 128)
+
+# %% [markdown]
 # <!-- slide: Servers also page, share and guess -->
 #
 # | idea | what it saves | source |
 # |---|---|---|
 # | **paged attention**: caches in pages of a few tokens, like the memory of an operating system | memory that would be reserved for the longest text | Kwon et al. (2023) |
 # | **prefix caching**: sequences with the same beginning share its pages | the prefill of a common prompt | Kwon et al. (2023) |
-# | **speculative decoding**: a small model proposes several tokens, and the large one checks them in one pass | passes of the large model; what is accepted has exactly its distribution | Leviathan et al. (2023) |
+# | **speculative decoding**: a small model proposes several tokens, and the large one checks them in one pass | passes of the large model; the resulting text has exactly the large model's distribution | Leviathan et al. (2023) |
 # | **linear attention, state-space layers**: a state of fixed size instead of a cache | the cache; the state cannot keep everything, so most models mix them with attention | Katharopoulos et al. (2020), Gu and Dao (2023) |
 #
-# Speculative decoding works because of section 2. Checking five tokens in one pass reads the parameters once, so it
-# takes hardly longer than generating one.
+# Speculative decoding works because of section 2. Checking five tokens in one pass reads the parameters once. On a GPU
+# this takes hardly longer than generating one; on our core a linear map took almost three times as long for four
+# tokens.
 
 # %% [markdown]
 # ## Further reading
