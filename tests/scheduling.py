@@ -30,7 +30,7 @@ ODD_CLASS = ("test_odd_submissions.py", "test_odd_pages.py")
 
 
 # lectures that train for longer are left to `make test-all`
-SECONDS_OF_A_QUICK_LECTURE = 30
+SECONDS_OF_A_QUICK_LECTURE = 25
 
 
 def leave_long_trainings(items: list[pytest.Item]) -> None:

@@ -77,6 +77,7 @@ def names(said):
     return sorted(before or after for before, after in found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [0, 2])
 def test_two_runs_cover_everything_and_repeat_nothing(course, workers):
     first = ran(course, workers, "--once", "build/passed", "-m", "not slow and not long")
@@ -103,6 +104,7 @@ def test_of_a_notebook_all_cells_are_run_again_or_none():
     assert need_not_run(ids, passed) == {"a.ipynb::Cell 0", "a.ipynb::Cell 1", "test_c.py::test_d"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [0, 2])
 def test_it_is_said_what_is_left_to_which_command(course, workers):
     said = ran(course, workers, "-m", "not slow and not long")

@@ -65,6 +65,7 @@ def test_one(): pass
 """
 
 
+@pytest.mark.long
 def test_what_is_long_begins_first_and_what_is_spread_comes_last(tmp_path):
     files = {"test_few.py": (2, []), "test_many.py": (5, []), "test_run.py": (7, [])}
     (tmp_path / "test_slow.py").write_text(LONG)
@@ -124,6 +125,7 @@ def test_third():
 BARE = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flags", [("-pxdist", "-n2"), ()], ids=["two workers", "one process"])
 def test_a_files_tests_stay_together_and_find_programs_whatever_is_typed(tmp_path, flags):
     """As the cells of a lecture must, of which each needs those before it."""
@@ -145,6 +147,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.long
 def test_without_xdist_one_process_runs_the_tests():
     """Also those that need the sample class, which is graded once for all workers."""
     arguments = ["-pno:xdist", "-pno:xdist.looponfail", "-q", "--setup-plan"]

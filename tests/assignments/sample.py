@@ -19,7 +19,7 @@ from autograder.checks.mistakes import Mistake
 
 Wrong = TypeVar("Wrong")
 
-RIGHT_ANSWERS = 4  # of a part
+RIGHT_ANSWERS = 3  # of a part
 
 
 def first_of_each(

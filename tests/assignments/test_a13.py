@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from assignments import allowed_modules
 
 PROGRAM = """
@@ -13,6 +15,7 @@ print("course_utils.inside" in sys.modules, "course_utils.modern" in sys.modules
 """
 
 
+@pytest.mark.long
 def test_no_module_that_may_be_imported_brings_the_answers_along():
     command = [sys.executable, "-c", PROGRAM, *allowed_modules("a13_looking_inside")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -112,6 +112,7 @@ def wrong_answers_to(part):
         yield mistake.name, [step.problem for step in verdict.steps if step.problem]
 
 
+@pytest.mark.long
 def test_a_wrong_true_and_a_wrong_false_are_explained_differently():
     part = load("a2_self_attention").part("is_permutation_equivariant")
     said = {sentence for _, sentences in wrong_answers_to(part) for sentence in sentences}

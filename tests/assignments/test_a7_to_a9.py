@@ -116,6 +116,7 @@ def test_one_slip_in_a_decoder_layer_costs_one_step(forward, name):
     assert earned_by("DecoderLayer", slip) == ([0, 1, 1, 1], [name])
 
 
+@pytest.mark.long
 def test_a_missing_scale_on_the_target_side_costs_what_decodes():
     class QuietTarget(transformer.Transformer):
         def _embed(self, embedding, ids, start=0):

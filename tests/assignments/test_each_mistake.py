@@ -123,6 +123,7 @@ def test_what_says_that_it_costs_more_than_half_does_so(assignment, part, name):
     assert min(earned) < part.points / 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "one", "other"), TWO_AT_ONCE)
 def test_two_mistakes_at_once_are_both_named(name, one, other):
     assignment, part = part_of(name)

@@ -82,7 +82,13 @@ def test_an_unknown_assignment_may_import_what_all_may():
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
 @pytest.mark.parametrize(
-    "seeds", [range(5), pytest.param(range(5, 200), marks=pytest.mark.slow)], ids=["5", "195"]
+    "seeds",
+    [
+        range(2),
+        pytest.param(range(2, 5), marks=pytest.mark.long),
+        pytest.param(range(5, 200), marks=pytest.mark.slow),
+    ],
+    ids=["2", "3", "195"],
 )
 def test_the_reference_earns_every_point(assignment, part, seeds):
     for seed in seeds:

@@ -70,6 +70,7 @@ def unpacked(tmp_path_factory):
     return folder / "unpacked"
 
 
+@pytest.mark.long
 def test_a_wheel_holds_the_engine_and_no_course(unpacked):
     assert {path.name for path in unpacked.iterdir() if "dist-info" not in path.name} == {
         "autograder"
@@ -81,6 +82,7 @@ def test_a_wheel_holds_the_engine_and_no_course(unpacked):
         }
 
 
+@pytest.mark.long
 def test_it_decides_without_the_course(unpacked):
     program = (
         "import importlib.util as found, autograder.checks.decide as decide\n"

@@ -203,6 +203,7 @@ class Stumbling:
         self.engine.close()
 
 
+@pytest.mark.long
 def test_a_person_is_asked_and_the_log_says_where_it_came_from(tmp_path):
     course = tmp_path / "course"
     hand_in(course, {"ada": submission("right_loops")})

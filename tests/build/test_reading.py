@@ -12,6 +12,7 @@ PLACES = re.compile(
         arxiv\.org/abs/\d{4}\.\d{4,5}
         | doi\.org/10\.\d{4,5}/[^\s)]+
         | proceedings\.mlr\.press/v\d+/\w+\.html
+        | aclanthology\.org/[A-Z]\d\d-\d{4}/
         | jmlr\.org/papers/v\d+/\w+\.html
         | www\.deeplearningbook\.org
         | github\.com/rasbt/machine-learning-book

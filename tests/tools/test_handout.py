@@ -166,6 +166,7 @@ def test_students_can_check_their_own_notebook(copies, tmp_path):
     assert "oftmax over the columns" in done.stdout
 
 
+@pytest.mark.long
 @BOTH
 def test_the_lab_opens_on_the_copies(copies, self_check, tmp_path):
     folder = copies[self_check]

@@ -155,6 +155,7 @@ def settings_of(author):
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_readers_can_validate_but_see_no_menu_for_instructors():
     off, on = settings_of(author=False)
     assert set(off) >= PLUGINS

@@ -56,6 +56,7 @@ def test_no_message_is_no_behaviour():
     assert behaviour_of(assignment, assignment.part(PART), lambda _: b"") is None
 
 
+@pytest.mark.long
 def test_the_page_puts_those_together_who_did_the_same(tmp_path):
     right = answers_in(FILES / "right_loops.py")
     given = {"ada": ODD, "bob": SAME, "eve": OTHER, "joe": SAME.replace("likeness", "s")}

@@ -93,6 +93,7 @@ def test_a_comment_ends_where_pythons_does(end):
         assert "Ada" not in anonymous(f"f({code}", "eve")
 
 
+@pytest.mark.long
 def test_code_that_is_shown_is_bounded():
     shown = anonymous("\n".join(["x = " + "1 + " * 1000 + "1"] * 1000), "ada").splitlines()
     assert len(shown) == MOST_LINES + 1

@@ -114,6 +114,7 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(tmp_path):
     assert earlier_mistakes(tmp_path, SECOND) == {"a1_broken": {}}
 
 
+@pytest.mark.long
 def test_a_report_reads_what_the_report_before_it_wrote(tmp_path):
     hand_in(tmp_path, {"ada": submission("softmax_over_columns")})
     rows = grade(tmp_path)

@@ -46,6 +46,7 @@ def export(course, *flags):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.long
 def test_a_comma_moves_no_score_and_no_name_is_a_formula(course):
     rows = {row["student_id"]: row for row in export(course)}
     assert sorted(rows) == ["ada", "eve", "joe"]
@@ -58,6 +59,7 @@ def test_a_comma_moves_no_score_and_no_name_is_a_formula(course):
     assert rows["joe"]["timestamp"] == ""
 
 
+@pytest.mark.long
 def test_assignments_stand_by_number(course):
     with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
         for name in ("a10_ten", "a1_one", "a9_nine"):

@@ -94,6 +94,7 @@ def stood_in(message):
     return set(decode(message, Questions).substitutes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("assignment", "part"), BUILDING)
 def test_ours_stands_in_only_once_all_that_comes_before_is_decided(assignment, part):
     names = [part.name for part in load(assignment).parts]
@@ -127,6 +128,7 @@ def inputs_after(cells, files=None, part="self_attention", before=()):
     return b"".join(request.arguments[0].numpy().tobytes() for request in requests)
 
 
+@pytest.mark.long
 def test_all_that_code_can_see_of_itself_draws_the_inputs_anew():
     """Whatever could hold an answer from home: of two that differ in it, none gets the other's inputs."""
     code = new_code_cell

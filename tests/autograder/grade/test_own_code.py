@@ -178,6 +178,7 @@ RIGHT = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("part", "answer"), RIGHT)
 def test_right_answers_give_two_questions_whose_answers_are_what_the_code_gives(part, answer):
     cells, names = typed(answer)
@@ -189,6 +190,7 @@ def test_right_answers_give_two_questions_whose_answers_are_what_the_code_gives(
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FEWER)
 def test_a_whole_notebook_gives_two_questions_where_one_answer_gives_fewer(name):
     assignment = next(n for n in ASKED if any(name == each.code.__name__ for each in BANKS[n]))
@@ -272,6 +274,7 @@ def test_an_answer_is_right_to_two_decimals():
     assert not any(map(question.is_right, ("0.66", "0.68", "", "two thirds")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("assignment", [ASSIGNMENT, "a8_transformer_layer"])
 def test_a_right_notebook_is_asked_and_its_answers_are_judged(assignment, capsys):
     path = ROOT / "solutions" / assignment / f"{assignment}.ipynb"

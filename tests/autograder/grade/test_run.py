@@ -92,6 +92,7 @@ def test_the_graded_notebook_carries_what_its_page_shows(forked):
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("student", ["right_loops", "softmax_over_columns"])
 def test_a_fresh_kernel_does_what_a_forked_one_does(forked, student):
     """The first is what macOS gets, where nothing can be forked."""

@@ -32,6 +32,7 @@ def test_the_untouched_release_earns_nothing(capsys):
     assert printed.count("not answered yet") == 4
 
 
+@pytest.mark.long
 def test_code_to_be_repaired_is_not_answered_until_it_is_changed(tmp_path, capsys):
     notebook = nbformat.read(ROOT / "exercises" / WRITTEN / f"{WRITTEN}.ipynb", as_version=4)
     [cell] = [cell for cell in notebook.cells if cell.id == "SelfAttentionWithDropoutAndNorm"]
@@ -61,6 +62,7 @@ def test_mistakes_are_named_and_the_file_is_not_changed(tmp_path, capsys):
     assert path.read_bytes() == before
 
 
+@pytest.mark.long
 def test_points_that_a_person_gives_are_told(tmp_path, capsys):
     page = tmp_path / "feedback.html"
     solution = ROOT / "solutions" / WRITTEN / f"{WRITTEN}.ipynb"
@@ -72,6 +74,7 @@ def test_points_that_a_person_gives_are_told(tmp_path, capsys):
     assert "<math" in told and "$" not in re.sub(r"<pre.*?</pre>", "", told, flags=re.DOTALL)
 
 
+@pytest.mark.long
 def test_it_tells_what_it_is_doing(tmp_path, capsys):
     assert main(["check", str(write(tmp_path / f"{ASSIGNMENT}.ipynb", "right_loops"))]) == 0
     doing = capsys.readouterr().err.splitlines()
@@ -99,6 +102,7 @@ def test_words_and_points_are_those_of_a_class_without_a_secret(tmp_path):
     assert [as_text(verdict) for verdict in alone.report.verdicts.values()] == texts
 
 
+@pytest.mark.long
 def test_the_cells_tell_which_assignment_it_is(tmp_path, capsys):
     assert (
         main(["check", str(write(tmp_path / f"Copy of {ASSIGNMENT} (1).ipynb", "right_loops"))])

@@ -18,6 +18,7 @@ from tests.sample_class import ASSIGNMENT, ISOLATION, new_course, submission
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 
 
+@pytest.mark.long
 def test_what_is_handed_in_on_canvas_is_graded_and_its_score_goes_back(tmp_path, capsys):
     course, table = tmp_path / "course", tmp_path / "gradebook.csv"
     new_course(course)

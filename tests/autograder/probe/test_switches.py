@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 LOOK = """
 import sys
 import matplotlib, torch
@@ -17,6 +19,7 @@ print(sorted(set(sys.modules) - before))
 """
 
 
+@pytest.mark.long
 def test_nothing_is_imported_to_put_switches_back():
     """Each fork of a kernel would do so again: PyTorch's compiler alone takes more than a second."""
     done = subprocess.run(
