@@ -556,11 +556,11 @@ questions.ask("01", "a-wrong-word-in-training")
 #
 # <!-- slide: Widths, optimiser and cost are equal -->
 #
-# - **Widths.** Embeddings have width 128, and states only 28 in each direction, so that the effect shows within a minute.
-#   Attention adds 5440 to about 117 000 **parameters**.
+# - **Widths.** Embeddings have width 128, and states only 28 in each direction, so that the effect shows within a
+#   minute. Attention adds 5440 **parameters** to a model of about 117 000.
 # - **Optimiser.** Both use Adam with the same learning rate.
-# - **Cost.** A step with attention takes about 1.6 times as long, more on some computers, so the model with one vector
-#   gets 2000 steps and the other one 1200.
+# - **Cost.** A step with attention takes about one and a half times as long, more on some computers, so the model
+#   with one vector gets 2000 steps and the other one 1200.
 #
 # We train the course's `rnn.Seq2Seq`, an equal but faster class: it computes $U h^{(j)}$ once per sentence.
 
@@ -774,8 +774,9 @@ live.translation_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# In our run, nothing changes without "mir"; its neighbours' annotations have read it too, which may be why (section 8).
-# Without "satz" the last noun is lost, and with equal weights the English sentence is about something else.
+# In our run, nothing changes without "mir"; its neighbours' annotations have read it too, and so has the summary from
+# which the first state is made, which may be why (section 8). Without "satz" the last noun is lost, and with equal
+# weights the English sentence is about something else.
 #
 # </details>
 #
@@ -990,9 +991,9 @@ plotting.picture(
 #   weights and the order of the sentences.
 # - **Training.** Five times the steps shrink this gap to 34 to 36 points, so part of what seemed not to fit had only not
 #   been learned. From 20 tokens on, where the model with one vector is still right in at most 1 %, it grows to 99.
-# - **Size.** With 128 units the gap shrinks to 13 points at 12 to 15 tokens, and is still 85 from 20 on. This is what a
-#   larger model brings, not the wider summary alone, and from 12 tokens on even the small model with attention is ahead of
-#   the large one without.
+# - **Size.** With 128 units the gap shrinks to 13 points at 12 to 15 tokens, and is still 85 from 20 on. This is what
+#   a larger model brings, and not the wider summary alone, and from 12 tokens on even the small model with attention
+#   is ahead of the large one without.
 # - **Learning rate.** At 0.003 and at 0.03 both models do worse than at 0.01, and the gap at 12 to 15 tokens is 36
 #   and 50 points. At 0.003 even attention is right in only 3 % from 20 tokens on, after 1200 steps.
 #
@@ -1001,7 +1002,8 @@ plotting.picture(
 # fell as sentences grew (Cho et al., 2014b), while a model with attention, trained on up to 50 words, showed no drop even
 # beyond (Bahdanau et al., 2015, figure 2).
 #
-# What do the failures look like? Here are two of the model with one vector in section 5, where the other is right.
+# What do the failures look like? Here are two sentences that the model with one vector of section 5 gets wrong and
+# the model with attention gets right.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 chosen = [
@@ -1030,8 +1032,10 @@ assert 0.1 < endless < 0.7
 #
 # <details><summary>Answer</summary>
 #
-# It is $0.97^{15} \approx 0.63$. Exact match is a hard measure, because a small loss per word becomes a large one
-# per sentence. This is one reason why both curves fall with length, and why it is the *gap* that counts.
+# It is $0.97^{15} \approx 0.63$. Exact match is a hard measure, because a small loss per word becomes a large one per
+# sentence. So both curves would fall with length anyway, and the gap between them would grow. Compare with a constant
+# rate: 0.90 at about 5 tokens predicts about 0.75 at 13 or 14 and 0.68 at 17 or 18, where the model with one vector
+# has far less.
 #
 # </details>
 
@@ -1125,7 +1129,7 @@ for word in ["to", ",", "for", "day", "his", "buy", "translate"]:
     print(f"{word:>9}   {attends:20.0%}   {word_blind[word]:23.0%}")
 
 # %% [markdown]
-# There are at least two reasons to attend elsewhere. This experiment shows the first; the second is likely but not
+# There are at least two reasons to attend elsewhere. This experiment supports the first; the second is likely but not
 # shown.
 #
 # <!-- slide: Two reasons why a word may attend elsewhere -->

@@ -19,8 +19,9 @@
 # # Lecture 2: Basic self-attention
 #
 # In [lecture 1](01_rnn_attention.ipynb) a decoder attended to the words of another sentence. In self-attention, the
-# words of one sentence attend to each other. You will build its simplest form, two matrix products and a softmax without
-# a single parameter, and find out why it nearly copies its input, and what it cannot see.
+# words of one sentence attend to each other. You will build its simplest form, two matrix products and a softmax
+# without a single parameter, and find out why, with wide random vectors, it nearly copies its input, and what it
+# cannot see.
 #
 # **By the end of this lecture you will be able to**
 #
@@ -28,7 +29,7 @@
 #
 # - compute scores ω, weights α and context vectors z, with loops and with matrix products, and predict which sums are
 #   one;
-# - explain why self-attention without parameters nearly copies its input, and what cures that;
+# - explain why self-attention without parameters nearly copies wide random vectors, and what cures that;
 # - prove that self-attention is permutation-*equivariant*, and tell that from *invariant*;
 # - name what is still missing.
 #
@@ -160,8 +161,8 @@ plotting.picture(
 # ### Eight words, eight vectors
 #
 # Now we take the English half of lecture 1's example. It has $T = 8$ words, and each becomes a vector with
-# $d_\text{model} = 16$ entries, an axis that is called `D` in shapes. The ids and random numbers are those of Raschka, Liu
-# and Mirjalili (2022, chapter 16), so that we can compare results. Word 2, "you", is `x[1]`.
+# $d_\text{model} = 16$ entries, an axis that shape comments call `D`. The ids and random numbers are those of
+# Raschka, Liu and Mirjalili (2022, chapter 16), so that we can compare results. Word 2, "you", is `x[1]`.
 
 # %% slide="The sentence becomes a matrix with a row a word"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -369,8 +370,9 @@ assert moved.max() < 0.06
 # - For a word and **another**, $\omega_{ij} = \sum_n x^{(i)}_n x^{(j)}_n$ adds as many products with mean 0 and
 #   variance 1. They mostly cancel, so the sum is about $\pm\sqrt{d_\text{model}}$.
 #
-# At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, and even
-# $\exp(16 - 4)$ is about 160 000.
+# At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, so the
+# typical factor is $\exp(16 - 4)$, about 160 000. In our sentence even the closest pair, "me" and "translate",
+# differs by a factor of about 20.
 
 # %% tags=["hide-input"]
 questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
@@ -620,8 +622,8 @@ print(
 # ### What is missing
 #
 # Self-attention is older than the transformer of 2017, and under the name intra-attention it appears in Cheng et al.
-# (2016). New in 2017 was a translation model that connects its words by attention *alone*. What we have built lacks five
-# things for that:
+# (2016). New in 2017 was a translation model that connects its words by attention *alone*. To become the attention
+# layer of that model, ours lacks five things for that:
 #
 # <!-- slide: What basic self-attention lacks, later lectures add -->
 #
@@ -711,9 +713,9 @@ print(f"dot products {dot:.1f} ms, additive scores {additive:.1f} ms")
 assert additive > 50 * dot
 
 # %% [markdown]
-# Additive scores are slower by a factor of more than fifty, in this run of more than a hundred. The additive score writes
-# $T \times T \times d_\text{model}$ numbers to memory and takes the tanh of each, while the dot products are one optimised
-# matrix product that stores only $T \times T$.
+# Additive scores are slower by a factor of more than fifty, in this run of about four hundred. The additive score
+# writes $T \times T \times d_\text{model}$ numbers to memory and takes the tanh of each, while the dot products are
+# one optimised matrix product, which stores only $T \times T$ numbers.
 #
 # Both grow with $T^2$. PyTorch can count the operations of self-attention, and on the device `meta`, where tensors have
 # shapes but no numbers, counting costs nothing even for a long text.
@@ -747,7 +749,7 @@ for length in [8, 512, 32768]:
 # | self-attention with maps for query, key, value and output | $4T^2 d_\text{model} + 8T d_\text{model}^2$ | 1 | 1 |
 # | plain recurrent network, two maps in each step | $4T d_\text{model}^2$ | $T$ | $T$ |
 # | GRU, six maps in each step | $12T d_\text{model}^2$ | $T$ | $T$ |
-# | convolution over $k$ neighbours | $2kT d_\text{model}^2$ | 1 | about $T/(k-1)$ |
+# | convolution over $k$ neighbours | $2kT d_\text{model}^2$ | 1 | about $2T/(k-1)$ |
 #
 # Which is cheaper depends on the length. Self-attention without maps and the plain network cost the same at $T =
 # d_\text{model}$, and so do attention with its four maps and the GRU; for shorter sentences, attention costs less.
@@ -789,9 +791,10 @@ assert layers == 15
 # layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has
 # learned something that we can name.
 #
-# The German word "sie" means "she" or "they". When it is the subject, the verb shows which is meant, since "sie kann" is
-# "she can" and "sie können" is "they can". The sentence "sie kann das fenster zumachen", *she can close the window*, was not
-# in the training set. For this sentence the course has stored the attention weights, before and after training.
+# As a subject, the German word "sie" means "she", "they" or, for feminine nouns, "it". When it is the subject, the
+# verb shows which is meant, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das
+# fenster zumachen", *she can close the window*, was not in the training set. For this sentence the course has stored
+# the attention weights, before and after training.
 
 # %%
 from lecture_kit.trained import learned
@@ -845,11 +848,13 @@ plotting.picture(
 )
 
 # %% [markdown]
-# After training, "sie" attends to its verb and "fenster" (window) to its article "das". In 200 sentences that played no
-# part in choosing this head, nearly every subject "sie" attends most to its verb, which before training happened hardly
-# more often than by chance. This encoder also adds position vectors (lecture 6), so the head may use the position as well
-# as the word. But the position alone does not find the verb, which comes next in only 36 of the 67 cases. Not every row is so clear. Fewer than half of the nouns attend most to their determiner, and
-# why "das" gives 0.47 to "sie" we cannot say. In another training run this job may fall to other heads.
+# After training, "sie" attends to its verb and "fenster" (window) to its article "das". In 200 sentences that played
+# no part in choosing this head, nearly every subject "sie" attends most to its verb, which before training happened
+# hardly more often than by chance. This encoder also adds position vectors (lecture 6), so the head may use the
+# position as well as the word. But the position alone does not find the verb, which comes next in only 36 of the 67
+# cases. Not every row is so clear. Fewer than half of the nouns attend most to their determiner, and why "das" gives
+# 0.47 to "sie" we cannot say. In another training run, or after a rounding difference on another computer, this job
+# may fall to other heads.
 #
 # The words are the same as before training. Training has changed the vectors that are compared, through the
 # embeddings, the first layer, and the matrices that make queries and keys.

@@ -55,8 +55,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1. A soft dictionary
 #
-# A Python dictionary compares your query with its keys and returns the value of the key that equals it. Attention is a
-# soft version of this lookup. Query and keys are vectors, so every key fits to some degree. How well each key fits
+# A Python dictionary compares your query with its keys and returns the value of the key that equals it. Attention is
+# a soft version of this lookup. Query and keys are vectors, so every key fits to some degree. How well each key fits
 # becomes its weight, and the result is a weighted mixture of the values.
 #
 # <!-- slide: Attention is a soft dictionary -->
@@ -334,8 +334,8 @@ assert torch.linalg.matrix_rank(layer.w_q.weight.T @ layer.w_k.weight) == 5
 print("16 · (5 + 5 + 7) = 272 parameters; the scores are not symmetric; W_q W_kᵀ has rank 5")
 
 # %% [markdown]
-# There are three separate maps, even where a library stores them as one matrix, and one layer handles sentences of any
-# length.
+# The three maps stay separate even where a library stores them as one matrix. Their shapes do not depend on $T$, so
+# one layer handles sentences of any length.
 #
 # Only the product of two maps acts on the scores, $\omega_{ij} = x^{(i)} W_q W_k^\top x^{(j)\top}$. This product need
 # not be symmetric, so "me" can attend to "help" without being attended to. Its rank is at most $d_k$, so a narrow head
@@ -405,10 +405,11 @@ plotting.picture(
 #
 # ### The variance of a dot product
 #
-# In practice a dot product is faster than the additive score of lecture 1, but in wide heads it falls behind unless it is
-# scaled (Vaswani et al., 2017, section 3.2.1, after Britz et al., 2017). Their suspicion: **the wider the vectors, the
-# larger the scores, and a softmax of large scores gives nearly all the weight to one key.** We now justify the two
-# halves of this sentence in turn.
+# In practice a dot product is faster than the additive score of lecture 1, but in wide heads it falls behind unless
+# it is scaled (Vaswani et al., 2017, section 3.2.1, after Britz et al., 2017). They suspect that large scores push
+# the softmax to where its gradients are extremely small, which section 8 tests. **The wider the vectors, the farther
+# apart the scores lie, and a softmax of scores far apart gives nearly all the weight to one key.** We now justify the
+# two halves of this sentence in turn.
 #
 # Let the entries of a query and of a key be independent, with mean 0 and variance 1. The score is a sum of $d_k$
 # products, $\omega = q \cdot k = \sum_{l=1}^{d_k} q_l k_l$.
@@ -497,8 +498,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Without the scale, at $d_k = 64$, half of all differences exceed 7.5 in absolute value, where the larger weight is above
-# 0.999. The softmax is **saturated**: one key has nearly all the weight, and small changes in the scores barely move it.
+# Without the scale, at $d_k = 64$, half of all differences exceed 7.5 in absolute value, and beyond 7.5 the larger
+# weight is above 0.999. The softmax is **saturated**: one key has nearly all the weight, and small changes in the
+# scores barely move it.
 #
 # ### Temperature
 #
@@ -550,7 +552,7 @@ live.attention_view(
 # <details><summary>What you should see</summary>
 #
 # - One key gets more than 0.9 in none of the rows at width 4, in two at 16 and in four at 64.
-# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, which is too flat at initialisation.
+# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, close to the uniform 1/8.
 #
 # </details>
 
@@ -734,14 +736,15 @@ plotting.picture(
 )
 
 # %% [markdown]
-# <!-- slide: Head width 64 survives without the scale, 256 does not -->
+# <!-- slide: From `nn.Linear`, width 64 survives without the scale, 256 does not -->
 #
 # - **With the scale**, every run from width 16 to 1024 gets more than 99 % of the prices right, from both initialisations
 #   and at the same learning rate, 0.3.
 # - **Without it, from `nn.Linear`**, width 64, the head width of BERT and GPT-2, loses little. Width 256 falls to 0.50 to
 #   0.63.
-# - **Without it, from unit variance**, where all four maps, and so queries and keys too, start $\sqrt{3}$ times as large,
-#   even width 64 stays below 0.5. The scaled models start from the same maps and do not suffer.
+# - **Without it, from unit variance**, where all four maps, and so queries and keys too, start $\sqrt{3}$ times as
+#   large, even width 64 stays below 0.5 within these 300 steps. The scaled models start from the same maps and do not
+#   suffer.
 #
 # So in this task a missing scale hurts where scores start out large, in wide heads or after a large initialisation. We
 # have not tested a full transformer. More steps help in some settings, and Adam does no better (section 8). The picture
@@ -778,8 +781,8 @@ with np.errstate(over="ignore", invalid="ignore"):  # the warnings that NumPy wo
 # = \frac{\exp(\omega_j)}{\sum_k \exp(\omega_k)}$$
 #
 # The factor cancels, so we may choose $c$ as the **largest score of the row**. Then the largest exponent is 0, no
-# exponential exceeds 1, and the sum is at least 1, so neither overflow nor division by zero can happen, as long as the
-# row has a finite score (lecture 4 treats a row without one).
+# exponential exceeds 1, and the sum is at least 1, so neither overflow nor division by zero can happen, as long as
+# the largest score of the row is finite (lecture 4 treats a row without one).
 
 
 # %% slide="Subtract the largest score, and nothing overflows"
@@ -1144,10 +1147,10 @@ plotting.picture(
 #
 # ### The weights, before and after
 #
-# The typical gradient does not explain why accuracy falls to 0.50–0.63 at 256 and not at 64, since from `nn.Linear` it is larger without the
-# scale at both. A likelier reason is the weight of the *right* key at the start, to which its gradient is proportional.
-# In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at 1024; with the scale, it is 0.024 to
-# 0.031 at every width, close to 1/32.
+# The typical gradient does not explain why accuracy falls to 0.50–0.63 at 256 and not at 64, since from `nn.Linear`
+# it is larger without the scale at both. A likelier reason is the weight of the *right* key at the start, to which
+# its gradient is proportional. In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at
+# 1024; with the scale, it is 0.024 to 0.031 at every width from 16 on, close to 1/32.
 #
 # At $d_k = 256$ and unit variance, the unscaled model hardly learns, not even at the best of its recorded rates, 0.1, where
 # it gets 0.12 to 0.29 of the prices right. Here both models train at 0.3, the best rate of the scaled one. Compare the
@@ -1232,10 +1235,10 @@ plotting.picture(
 print(RECORDED)
 
 # %% [markdown]
-# Four times as many steps help much at width 64 from unit variance, and little elsewhere. Adam, at the best of six
-# rates, does no better than plain gradient descent. It would cure a gradient that is small for all queries alike, but
-# it cannot equalise queries that share $W_q$ and $W_k$. That suggests that the gradient is not merely small, but
-# carries almost no information about the right keys.
+# Four times as many steps help a great deal at width 64 from unit variance, and little elsewhere. Adam, at the best
+# of six rates, does no better than plain gradient descent. It would cure a gradient that is small for all queries
+# alike, but it cannot equalise queries that share $W_q$ and $W_k$. That suggests that the gradient is not merely
+# small, but carries almost no information about the right keys.
 
 # %% [markdown]
 # ## 9. Going deeper: what the scale is not

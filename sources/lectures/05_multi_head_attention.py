@@ -421,9 +421,9 @@ questions.ask("05", "one-more-german-word")
 #
 # What can one head do? Its output is $\alpha_\ell\, v_\ell + \alpha_r\, v_r + \dots$, one average of the values. With
 # equal shares, exchanging the neighbours changes nothing. With unequal shares the order is there as a difference in
-# size, but a linear readout cannot turn it into both answers. If it credits a token for being there, the neighbour with
-# the larger share outbids the other on *both* questions. If it debits it instead, every case in which both neighbours
-# are the same token comes out wrong (proof in section 8).
+# size, but a linear readout cannot turn it into both answers. If it credits a token for being there, the neighbour
+# with the larger share outbids the other on *both* questions. If it debits it instead, then among the cases in which
+# both neighbours are the same token, that of one token at most comes out right (proof in section 8).
 #
 # Two heads return two such averages, and a linear map can solve two equations with two unknowns.
 
@@ -528,7 +528,7 @@ plotting.picture(
 #
 # Longer training and other learning rates do not change this. In our 20 runs of one head, fewer than a quarter of the
 # positions have both answers right, whereas in 38 of 40 runs of two heads each head keeps to one side, and in every
-# setting the median run has both answers right nearly everywhere (section 8).
+# setting the median run has both answers right nearly everywhere (section 8, where the worst runs are as well).
 
 # %% [markdown]
 # ### What does each head attend to?
@@ -639,7 +639,7 @@ plotting.picture(
 # It is tempting to say that one head learns syntax and another handles names. What has been measured is more modest.
 # Voita et al. (2019) did find heads that attend to a neighbour, as ours do, and heads that follow one syntactic
 # relation. But when they trained a finished translator further with a penalty that switches heads off, 38 of its 48
-# encoder heads could be removed at a cost of only 0.15 BLEU.
+# encoder heads could be removed at a cost of only 0.15 BLEU. Most of those that remained had one of these roles.
 #
 # A head's role is thus something to be measured in *one* trained model, and [lecture 12](12_looking_inside.ipynb) shows
 # how. You can read the heads of a [published model](../docs/published_weights.md) in the same way.
@@ -672,8 +672,8 @@ plotting.picture(
 # <details><summary>Answer</summary>
 #
 # One head's query is (2, 10, 64), the weights are (2, 8, 10, 10), and the merged context is (2, 10, 512). The scores
-# are divided by $\sqrt{64} = 8$, the root of the head's width. The root of $d_\text{model}$ would be too much, because
-# each score is a sum of 64 products only.
+# are divided by $\sqrt{64} = 8$, the root of the head's width. The root of $d_\text{model}$ would be too much,
+# because each score is a sum of only 64 products.
 #
 # </details>
 #
@@ -1053,8 +1053,8 @@ assert torch.allclose(crossed, pytorch(target, source, source)[0], atol=1e-5)
 #
 # <details><summary>Answer</summary>
 #
-# It takes it for a `key_padding_mask`, which must have the shape $(B, S)$ and whose `True` hides. The shape $(7,
-# 7)$ does not fit two sentences, so the call fails. With seven sentences in the batch it would run.
+# It takes it for a `key_padding_mask`, which must have the shape $(B, S)$ and in which `True` means hidden. The shape
+# $(7, 7)$ does not fit two sentences, so the call fails. With seven sentences in the batch it would run.
 #
 # </details>
 

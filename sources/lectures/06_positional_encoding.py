@@ -18,9 +18,9 @@
 # %% [markdown]
 # # Lecture 6: Positional encoding
 #
-# Attention compares tokens and mixes them, but it cannot see where a token stands. You will build the two remedies that
-# matter most. The original transformer adds sinusoids to its embeddings, once, and nearly every open large language
-# model of today rotates its queries and keys.
+# Attention compares tokens and mixes them, but it cannot see where a token stands. You will build the two remedies
+# that matter most. The original transformer adds sinusoids to its embeddings, once, and most open large language
+# models since LLaMA rotate their queries and keys.
 #
 # <!-- slide: By the end you can add positions, or rotate them in -->
 #
@@ -381,7 +381,7 @@ for module in (encode, theirs):
 # ### Measured: reversing a sequence
 #
 # The task is to label position $i$ of twelve random digits, counted from 0, with the digit at position $11 - i$. The
-# model consists of parts that you know. As in the paper, its embeddings start small and are multiplied by
+# model uses only parts that you already know. As in the paper, its embeddings are multiplied by
 # $\sqrt{d_\text{model}}$ (section 9).
 
 
@@ -487,9 +487,9 @@ plotting.picture(
 # In each of five seeds the accuracy is above 0.98 with positions. Without them it comes within 0.02 of the best that
 # any such model can do.
 #
-# What has the other one learned? Position $i$ should attend to position $11 - i$, so the weights should lie on the
-# diagonal from the lower left to the upper right. We show each model's head with the most weight there, in the last of
-# the five seeds.
+# What has the model with positions learned? Position $i$ should attend to position $11 - i$, so the weights should
+# lie on the diagonal from the lower left to the upper right. We show each model's head with the most weight there, in
+# the last of the five seeds.
 
 # %% slide="With positions every digit attends to its mirror image" tags=["nbval-ignore-output", "hide-input"]
 digits, _ = reverse(1, 12, torch.Generator().manual_seed(7))  # (1, T)
@@ -1004,9 +1004,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Do sinusoids let a model read longer texts than it was trained on, as the paper hoped (section 3.5)? Here they do not.
-# In both tasks and all runs, most answers in positions 17 to 64 are wrong. Press et al. (2022, figure 1) found the same
-# for language models. Nor is there one winner.
+# Do sinusoids let a model read longer texts than it was trained on, as the paper hoped (section 3.5)? Here they do
+# not. In both tasks and all runs, most answers in positions 17 to 64 are wrong. Press et al. (2022, figure 1) found
+# the same for language models. No single encoding wins.
 #
 # <!-- slide: Beyond the training length most kinds fail, each in its own way -->
 #

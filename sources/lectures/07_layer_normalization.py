@@ -238,8 +238,8 @@ assert torch.allclose(ffn(x).flatten(0, 1), one_by_one, atol=1e-6)
 # matrix $W_1 W_2$. With a second one at the end, the network could only ever *add* to the residual stream and never
 # take away.
 #
-# In the paper $d_\text{ff} = 4\, d_\text{model}$, so two thirds of an encoder layer's parameters are in this network. It
-# adds capacity; unlike dropout, it does not restrain the model.
+# In the paper $d_\text{ff} = 4\, d_\text{model}$, so two thirds of an encoder layer's parameters are in this network.
+# Its job is capacity, not regularisation.
 
 # %% tags=["hide-input"]
 # no ReLU gives one linear map, and two thirds of the paper's parameters are in the network
@@ -372,10 +372,10 @@ questions.ask("07", "half-a-pre-ln-layer")
 # $$y = x + f(x) \qquad\Longrightarrow\qquad
 # \frac{\partial y}{\partial x} = I + \frac{\partial f}{\partial x}$$
 #
-# On its way down a stack, the gradient is multiplied by one such matrix per sublayer. Multiply out
-# $(I + J_1)(I + J_2) \cdots$, where $J_n = \partial f_n / \partial x$, and one term is $I$ alone, a path on which no
-# sublayer multiplies the gradient. This is exact for pre-LN. In post-LN a layer norm follows every sum, so its Jacobian
-# stands on the path as well.
+# On its way down a stack, the gradient is multiplied by one such matrix per sublayer. Multiply out $(I + J_1)(I +
+# J_2) \cdots$, where $J_n = \partial f_n / \partial x$, and one term is $I$ alone, a path on which no sublayer
+# multiplies the gradient. In pre-LN this is exact up to the one norm at the top of the stack. In post-LN a layer norm
+# follows every sum, so its Jacobian stands on the path as well.
 #
 # How much of a random gradient reaches the input of a stack of feed-forward networks?
 
@@ -514,9 +514,9 @@ questions.ask("07", "a-stack-without-the-plus")
 # %% [markdown]
 # ### Which learning rates work?
 #
-# Does the order matter for training, and does a norm? A stack of six layers has to **reverse** eight digits, so each
-# position must attend to its mirror image. `Reverser` is that stack, between an embedding with positions and a linear
-# map to the ten digits. We try three learning rates and five seeds.
+# Does the order matter for training? Does it matter whether there is a norm at all? A stack of six layers has to
+# **reverse** eight digits, so each position must attend to its mirror image. `Reverser` is that stack, between an
+# embedding with positions and a linear map to the ten digits. We try three learning rates and five seeds.
 
 
 # %%
@@ -651,8 +651,8 @@ draw_rates(
 #
 # - **A norm in the right place makes larger rates usable.** With warm-up, pre-LN gets 0.98 right at 0.03, where post-LN
 #   and the stack without a norm get about 0.1.
-# - **At 0.01 post-LN mostly fails to learn within 120 steps.** Without warm-up its median is 0.27 and its best seed 0.72,
-#   where pre-LN's worst is above 0.95.
+# - **At 0.01 without warm-up, post-LN mostly fails to learn within 120 steps.** Without warm-up its median is 0.27
+#   and its best seed 0.72, where pre-LN's worst is above 0.95.
 # - **At a small rate there may be no difference.** If 0.003 without warm-up is the only setting you try, neither the
 #   order nor the norm seems to matter.
 #
@@ -1006,8 +1006,8 @@ for seed, xavier in itertools.product(range(5), (False, True)):
 #   Xavier's weights. Post-LN works at no setting where the stack without a norm fails.
 # - **Warm-up makes larger rates usable, and small ones slower.** Post-LN copes with 0.01, and pre-LN with 0.03. At 0.003
 #   accuracy falls, from 0.97 to 0.73 for post-LN, because 50 of the 120 steps are taken at smaller rates.
-# - **The initial weights can decide everything.** With Xavier's, no post-LN model gets beyond "which, not where", the
-#   accuracy you reach by knowing which digits occur, but not where.
+# - **The initial weights can decide everything.** With Xavier's, no post-LN model gets noticeably beyond "which, not
+#   where", the accuracy you reach by knowing which digits occur, but not where.
 #
 # ### Words that become alike
 #

@@ -516,9 +516,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Without a cut about one sentence in twelve is wrong, because one wrong token spoils it. Most of the gap to the entropy
-# is probability on wrong tokens (section 6). It is shared by several: even without the 84 least likely tokens (top-k
-# 20), more than three quarters of it remain.
+# Without a cut about one sentence in twelve is wrong, because one wrong token spoils it. Most of the gap to the
+# entropy is probability on wrong tokens (section 6). Most of it is not in the far tail: with only the 20 likeliest
+# tokens left, wrong sentences still come more than three quarters as often.
 #
 # **In this language, and for this model, top-p gives up less at equal correctness.** With top-p 0.85 and with top-k 5,
 # 99 of 100 sentences are right, but top-k loses far more, with each of three seeds. A fixed $k$ cuts right tokens
@@ -564,6 +564,7 @@ def mask_sentence(token_ids, random, share=0.15):
 sentence = [data.BOS_ID, *vocabulary.encode("it is easy to translate this sentence ."), data.EOS_ID]
 inputs, targets = mask_sentence(sentence, Random(2705), share=0.3)
 shown = (*vocabulary.words, "[MASK]")
+print("whole:", " ".join(shown[token] for token in sentence))
 print("input:", " ".join(shown[token] for token in inputs))
 print("asked:", ", ".join(f"{t}: {shown[token]}" for t, token in enumerate(targets) if token >= 0))
 
@@ -648,6 +649,7 @@ def best_by_score(question, candidates):
 
 
 # %% tags=["hide-input"] seconds=4
+# both models answer the 500 questions, in one pass and with whole sentences
 hidden = asked.clone()
 hidden[:, 1] = MASK_ID
 with torch.no_grad():
@@ -655,6 +657,7 @@ with torch.no_grad():
     at_once = two[causal_model(asked)[:, 0, two].argmax(dim=-1)]  # position 0 predicts token 1
 by_two = torch.stack([best_by_score(question, two) for question in asked])
 by_every = torch.stack([best_by_score(question, every) for question in asked])
+assert filled_in.shape == at_once.shape == by_two.shape == by_every.shape == (500,)
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 found_right = [
@@ -1106,10 +1109,10 @@ for layers, d_model, d_ff, T in [
 # grow with the length of the text and contain no parameters. The position table, biases and norms, counted in $N$,
 # pull the ratio down a little.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit
-# $\text{loss} = E + A / N^a + B / D^b$ and find that both should grow in the same proportion. Two of their three methods
-# give about 20 tokens per parameter; this fit, the third, gives more. Ours saw 618 000 tokens, about 8 per parameter. In
-# their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats a token. In our language we computed it.
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E
+# + A / N^a + B / D^b$ and, by two other methods, find that both should grow in nearly the same proportion, about 20
+# tokens per parameter. The fit itself gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is
+# the entropy of text, which they can only estimate, at 1.69 nats a token. In our language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per
 # parameter take?

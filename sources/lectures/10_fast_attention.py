@@ -362,7 +362,7 @@ plotting.picture(
 # and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one.
 #
 # The parameters of Llama 2 7B take 13.5 GB. An H100 reads them in 4 ms and multiplies them in 0.014 ms, so a single
-# sequence can get at most about 250 tokens per second, however fast the arithmetic is.
+# sequence can get at most about 250 tokens per second at one token per pass, however fast the arithmetic is.
 #
 # ### The cache has to be read as well
 #
@@ -490,10 +490,11 @@ def grouped_by_loop(queries, keys, values):
 
 
 # %% [markdown]
-# Without the loop, `keys.repeat_interleave(H // G, dim=1)` copies every KV head for the query heads of its group. This
-# is simple and right, but moves as many bytes as before. Kernels behind PyTorch's `enable_gqa` on a GPU can read the
-# shared head without a copy. `repeat` tiles the whole set instead, so neighbouring query heads get different KV heads;
-# the shapes are right, and the result is wrong. In assignment 11 you will implement the whole layer.
+# Without the loop, `keys.repeat_interleave(H // G, dim=1)` copies every KV head for the query heads of its group.
+# This is simple and right, but moves at least as many bytes as before. Kernels behind PyTorch's `enable_gqa` on a GPU
+# can read the shared head without a copy. `repeat` tiles the whole set instead, so neighbouring query heads get
+# different KV heads; the shapes are right, and the result is wrong. In assignment 11 you will implement the whole
+# layer.
 
 
 # %% slide="`repeat` has the right shapes and the wrong heads" tags=["hide-input"]
@@ -504,6 +505,7 @@ by_loop = grouped_by_loop(queries, keys, values)
 
 copies = [part.repeat_interleave(3, dim=1) for part in (keys, values)]  # (B, H, S, d_k)
 rounds = [part.repeat(1, 3, 1, 1) for part in (keys, values)]
+print("6 query heads, 2 KV heads")
 for name, pair in {"repeat_interleave": copies, "repeat": rounds}.items():
     output, _ = scaled_dot_product_attention(queries, *pair)
     print(f"{name} equals the loop:", torch.allclose(output, by_loop, atol=1e-6))
@@ -792,7 +794,8 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 #
 # - With a cache of keys and values, the next token costs a single row. The mask of $T$ new tokens is the last $T$ rows
 #   of the whole mask.
-# - Decoding one sequence is limited by memory bandwidth, since all parameters and the cache are read for one token.
+# - Decoding one sequence of a large model is limited by memory bandwidth, since all parameters and the cache are read
+#   for one token.
 # - Sharing KV heads divides the cache by the size of a group. A window bounds it.
 # - Attention needs one pass over the keys if maximum, sum and output are carried along and rescaled.
 #
@@ -1053,9 +1056,9 @@ for sequences in (1, 4, 16):
     print(f"a step {1000 * step:.1f} ms, {sequences / step:4.0f} tokens per second")
 
 # %% [markdown]
-# Sixteen sequences have 3.4 times the throughput of one, not sixteen times, and wait 361 ms for the first token. What
-# limits them is attention. The linear maps are shared, but each sequence reads a cache of its own; with nearly empty
-# caches, a step of sixteen took less than a third of the time.
+# Sixteen sequences have 3.4 times the throughput of one, not sixteen times, and wait 361 ms for the first token. Most
+# of the extra time is in attention. The linear maps are shared, but each sequence reads a cache of its own; with
+# nearly empty caches, a step of sixteen took less than a third of the time.
 #
 # On an H100 the bandwidth allows these speeds, if each step reads all parameters of Llama 2 7B and all caches of 4096
 # tokens once. The rows with 8 KV heads are a thought experiment that keeps the parameter count unchanged.
@@ -1083,7 +1086,7 @@ assert limits[32, 8] > 3 * limits[32, 1] and 82.1e9 < 13.5e9 + 32 * 4096 * cache
 # | **paged attention**: caches in pages of a few tokens, like the memory of an operating system | memory that would be reserved for the longest text | Kwon et al. (2023) |
 # | **prefix caching**: sequences with the same beginning share its pages | the prefill of a common prompt | Kwon et al. (2023) |
 # | **speculative decoding**: a small model proposes several tokens, and the large one checks them in one pass | passes of the large model; the resulting text has exactly the large model's distribution | Leviathan et al. (2023) |
-# | **linear attention, state-space layers**: a state of fixed size instead of a cache | the cache; the state cannot keep everything, so most models mix them with attention | Katharopoulos et al. (2020), Gu and Dao (2023) |
+# | **linear attention, state-space layers**: a state of fixed size instead of a cache | the cache; the state cannot keep everything, so many recent models mix them with attention | Katharopoulos et al. (2020), Gu and Dao (2023) |
 #
 # Speculative decoding works because of section 2. Checking five tokens in one pass reads the parameters once. On a GPU
 # this takes hardly longer than generating one; on our core a linear map took almost three times as long for four

@@ -403,8 +403,8 @@ assert block_variants.held_out_loss(own) < 1.95
 print("it starts somewhat worse than guessing, and ends below 1.95 nats")
 
 # %% [markdown]
-# It starts somewhat worse than guessing, because with the embedding as output map the untrained model prefers the token
-# it has just read.
+# It starts somewhat worse than guessing. Random logits with a spread near 1 already cost about half a nat, and with
+# the embedding as output map the untrained model also prefers the token it has just read.
 
 # %% [markdown]
 # ## 5. Which of it helps?
@@ -470,11 +470,11 @@ assert all((before - after > 0.2).all() for before, after in zip(slow, fast, str
 # **The lead has changed its sign.** At the larger rate SwiGLU is behind with every seed, over all five with $t = 4.4$.
 # And the rate gains far more than the gate did: 0.32 nats for the baseline, and 0.26 for SwiGLU.
 #
-# What went wrong? Seeds sample what differs from run to run, the initialisation and the order of the data, whereas the
-# learning rate is the same in all runs. If it suits one variant better, every pair carries the same bias, and **no
-# number of seeds can reveal** what all of them share. A large $|t|$ only tells you that the bias was measured precisely.
-# "The same rate for both" sounds fair, but here it rewards the variant that copes best with a rate that is far too
-# small.
+# What went wrong? Seeds sample what differs from run to run, the initialisation and the order of the data, whereas
+# the learning rate is the same in all runs. If it suits one variant better, every pair carries the same bias, and
+# **no number of seeds can reveal** what all of them share. A large $|t|$ tells you that the difference at this rate
+# is real, and nothing about other rates. "The same rate for both" sounds fair, but here it rewards the variant that
+# copes best with a rate that is far too small.
 #
 # ### Best against best
 #
@@ -596,10 +596,11 @@ for name, rate in best.items():
 # - **A rate that is far too small costs more than any part gains:** 0.32 nats for the baseline at 0.003. Between 0.012
 #   and 0.048 its loss changes by less than 0.07, for the one seed that ran at both.
 #
-# Larger models disagree about gates. In Shazeer's (2020, table 1), the loss after 524 288 steps is 1.677 with ReLU and
-# 1.636 with SwiGLU. The [log of nanochat](https://github.com/karpathy/nanochat/blob/master/dev/LOG.md) for 5 February
-# 2026 calls SwiGLU "worse on all measures" than a squared ReLU, in models of 12 and of 24 layers, with parameters and
-# FLOPs matched. Neither says that each variant had a rate of its own.
+# In larger models the answer depends on the rival. In Shazeer's (2020, table 1), the loss after 524 288 steps is
+# 1.677 with ReLU and 1.636 with SwiGLU. The [log of
+# nanochat](https://github.com/karpathy/nanochat/blob/master/dev/LOG.md) for 5 February 2026 calls SwiGLU "worse on
+# all measures" than a squared ReLU, in models of 12 and of 24 layers, with parameters and FLOPs matched. Neither
+# source says whether the learning rate was tuned for each variant.
 #
 # The lesson is not special to transformers. When Melis et al. (2018) tuned several recurrent language models alike, a
 # plain LSTM beat its successors.
@@ -802,10 +803,10 @@ assert recorded[600][BASE][0.024][0] > recorded[600][BASE][0.012][0]
 #
 # ### The scale of the embedding
 #
-# LLaMA dropped one thing more, which no box of the block shows. In 2017 the embeddings were multiplied by
-# $\sqrt{d_\text{model}}$, and no reason was given. Lecture 8 offered one, that the positions added to them would
-# otherwise be the longer vectors. LLaMA adds nothing and drops the **scale**, as most of its descendants do; Gemma keeps
-# it. How long are the vectors in our models?
+# LLaMA dropped one thing more, which stands below the block in the figure of section 1 and is easily overlooked. In
+# 2017 the embeddings were multiplied by $\sqrt{d_\text{model}}$, and no reason was given. Lecture 8 offered one, that
+# the positions added to them would otherwise be the longer vectors. LLaMA adds nothing and drops the **scale**, as
+# most of its descendants do; Gemma keeps it. How long are the vectors in our models?
 
 # %% slide="Without the scale, positions are longer than tokens"
 from course_utils.positional import positional_encoding
