@@ -1081,9 +1081,9 @@ assert torch.allclose(by_function, expected, atol=1e-6)
 # %% [markdown]
 # ## 9. Going deeper: five ways through an empty row
 #
-# Section 4 fills before and after the softmax. Here it is beside four others, judged by five questions. Are the
-# output and the gradients of $W_q$ and $W_v$ finite? Does a NaN that comes from *somewhere else*, and should be seen,
-# stay visible? And does the backward pass avoid NaN altogether, so that PyTorch's anomaly detection raises no error?
+# Section 4 fills before and after the softmax. Here it is with four others, judged by five questions. Are the output
+# and the gradients of $W_q$ and $W_v$ finite? Does a NaN that comes from *somewhere else*, and should be seen, stay
+# visible? And does the backward pass avoid NaN altogether, so that PyTorch's anomaly detection raises no error?
 
 
 # %%

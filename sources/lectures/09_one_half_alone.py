@@ -1109,10 +1109,11 @@ for layers, d_model, d_ff, T in [
 # grow with the length of the text and contain no parameters. The position table, biases and norms, counted in $N$,
 # pull the ratio down a little.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit $\text{loss} = E
-# + A / N^a + B / D^b$ and, by two other methods, find that both should grow in nearly the same proportion, about 20
-# tokens per parameter. The fit itself gives more. Ours saw 618 000 tokens, about 8 per parameter. In their fit $E$ is
-# the entropy of text, which they can only estimate, at 1.69 nats a token. In our language we computed it.
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit the formula
+# $\text{loss} = E + A / N^a + B / D^b$ to many runs. By two other methods they find that both should grow in nearly
+# the same proportion, about 20 tokens per parameter. The fit itself gives more. Ours saw 618 000 tokens, about 8 per
+# parameter. In their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats a token. In our
+# language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per
 # parameter take?
