@@ -908,7 +908,7 @@ def shares_aligned(pairs):
 
 # %% slide="The most attended token is an origin in nine cases of ten" tags=["hide-input", "nbval-ignore-output"]
 aligned, guess = shares_aligned(splits.test[:200])
-print(f"last layer, mean of the heads: {aligned:.2f}     same position: {guess:.2f}")
+print(f"last layer, mean of the heads: {aligned:.2f}; at the same position: {guess:.2f}")
 assert aligned > 0.75 and aligned > guess + 0.4
 
 # %% [markdown]
