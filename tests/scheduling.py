@@ -35,11 +35,11 @@ SECONDS_OF_A_QUICK_LECTURE = 25
 
 def leave_long_trainings(items: list[pytest.Item]) -> None:
     """Mark the cells of lectures that train for long."""
-    for path in {item.path for item in items if item.path.suffix == ".ipynb"}:
-        if seconds_in(path) > SECONDS_OF_A_QUICK_LECTURE:
-            for item in items:
-                if item.path == path:
-                    item.add_marker(pytest.mark.long)
+    notebooks = {item.path for item in items if item.path.suffix == ".ipynb"}
+    long = {path for path in notebooks if seconds_in(path) > SECONDS_OF_A_QUICK_LECTURE}
+    for item in items:
+        if item.path in long:
+            item.add_marker(pytest.mark.long)
 
 
 def longest_first(items: list[pytest.Item]) -> None:

@@ -25,6 +25,7 @@ from autograder.batch.similarity import (
 from autograder.batch.student_result import StudentResult
 from autograder.bounds import LONGEST_CODE, LONGEST_RENDERED
 from autograder.files import cut, printable, write_whole
+from autograder.grade.code_changes import lines_of
 from autograder.grade.report import grade_id_of
 from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder
 from autograder.pages import render
@@ -103,9 +104,9 @@ def _code_of(part: str, cells: Cells) -> str:
     """The text of what is defined at the top under this name, as a page can show it."""
     found = []
     for source in cells:
-        lines = COMMAND.sub("", source).encode().splitlines()  # as Python's reader counts them
+        lines = lines_of(COMMAND.sub("", source))
         for statement in statements_in(source):
             if getattr(statement, "name", OUTSIDE) == part:
                 found += lines[statement.lineno - 1 : statement.end_lineno]
-    text = [printable(line.decode().expandtabs(4)) for line in found]
+    text = [printable(line.expandtabs(4)) for line in found]
     return cut("\n".join(text), LONGEST_RENDERED)

@@ -7,7 +7,6 @@ instructor says stands in ``grading/<assignment>/came_in.json``, where students 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
@@ -15,13 +14,11 @@ from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 from dateutil import parser, tz
 from msgspec import Meta
 
+from autograder.batch.kept import read_kept, write_kept
 from autograder.bounds import LONGEST_TIME
-from autograder.errors import CourseError
-from autograder.files import write_whole
 
 # a day of which nothing is left to guess: with a month in words, or as ISO 8601 has it
 MONTH = r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
@@ -52,22 +49,13 @@ class Times:
         self._kept = self._read()
 
     def _read(self) -> dict[str, datetime | None]:
-        if not self.path.exists():
-            return {}
-        try:
-            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, InUtc | None])
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise CourseError(
-                f"{self.path} cannot be read: {error}. Move it away, and take the times once more with lms "
-                "came-in"
-            ) from None
+        return read_kept(self.path, InUtc | None, "take the times once more with lms came-in")
 
     def put(self, times: Mapping[str, datetime | None]) -> None:
         """Keep these times in place of earlier ones of the same students."""
         self._kept = {**self._read(), **times}  # another process may have put some meanwhile
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         kept = {name: when and when.isoformat() for name, when in self._kept.items()}
-        write_whole(self.path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        write_kept(self.path, kept)
 
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the time that has waited for it."""

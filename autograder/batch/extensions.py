@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import re
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
+from msgspec import Meta
 
+from autograder.batch.kept import read_kept, write_kept
 from autograder.errors import CourseError
-from autograder.files import printable, write_whole
+from autograder.files import printable
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -55,6 +55,9 @@ def spelt_out(length: timedelta) -> str:
     return " ".join(pieces)
 
 
+Seconds = Annotated[float, Meta(ge=-8e13, le=8e13)]  # of which a timedelta can be made
+
+
 class Waiting:
     """Extensions as they were given, by student; kept also when the gradebook has them.
 
@@ -68,23 +71,15 @@ class Waiting:
 
     def __init__(self, course: Path, assignment: str) -> None:
         self.path = course / "grading" / assignment / "extensions.json"
-        try:
-            text = self.path.read_bytes() if self.path.exists() else b"{}"
-            kept = msgspec.json.decode(text, type=dict[str, float])
-            self.lengths = {name: timedelta(seconds=seconds) for name, seconds in kept.items()}
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, OverflowError) as error:
-            raise CourseError(
-                f"{self.path} cannot be read: {error}. Move it away, and give the extensions once more"
-            ) from None
+        kept = read_kept(self.path, Seconds, "give the extensions once more")
+        self.lengths = {name: timedelta(seconds=seconds) for name, seconds in kept.items()}
 
     def put(self, student: str, length: timedelta | None) -> None:
         """Keep a length for a student, or none."""
         self.lengths.pop(student, None)
         if length:
             self.lengths[student] = length
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        seconds = {name: known.total_seconds() for name, known in sorted(self.lengths.items())}
-        write_whole(self.path, json.dumps(seconds, indent=1) + "\n")
+        write_kept(self.path, {name: one.total_seconds() for name, one in self.lengths.items()})
 
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the extension that has waited for it."""

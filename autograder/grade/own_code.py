@@ -101,14 +101,14 @@ def questions_on(
         )
     taught = course()
     checks = taught.load(assignment or answered_by(checked.notebook, path.stem, taught))
+    if not any(part.example for part in checks.parts):
+        raise NotGradable(f"there are no questions on one's own code for {checks.name}")
     drawn = random.Random(digest_of(f"{student}\n{path.stem}"))
     with own_grading(checks, path.resolve().parent) as (grading, _):
         try:
             found = drawn_from(grading.kernel, checked.notebook, checks.parts, drawn)
         except NotebookStopped:
             raise NotGradable(f"{path} stopped when it was run a second time") from None
-    if not any(part.example for part in checks.parts):
-        raise NotGradable(f"there are no questions on one's own code for {checks.name}")
     if not found:
         raise NotGradable(f"no line of {path} gives a question that a number answers")
     return found

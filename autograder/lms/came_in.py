@@ -67,9 +67,8 @@ class TimesOfTable:
         """
         when = moment_in(text, self.zone)
         if when and not EARLIEST <= when <= datetime.now(UTC).replace(tzinfo=None) + ZONES:
-            when = (
-                None  # no work came in then, and a wrong year would cost all points for being late
-            )
+            # no work came in then, and a wrong year would cost all points for being late
+            when = None
         if text and when is None:
             self.odd[student] = text
         if when is None and late and self.due:
