@@ -19,9 +19,11 @@ python -m autograder watch [--course FOLDER] [--status]
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import traceback
 
+gc.disable()  # imports make much and drop little
 try:
     from autograder.batch import anonymous, archive, extensions, term
     from autograder.batch import command as batch
@@ -38,6 +40,8 @@ except ModuleNotFoundError as error:
         file=sys.stderr,
     )
     sys.exit(2)
+gc.freeze()
+gc.enable()
 
 COMMANDS = (
     batch.add_to,

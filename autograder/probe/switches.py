@@ -123,9 +123,10 @@ def switch_to(wanted: State) -> None:
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, torch.Tensor | np.ndarray):
         return bool((one == other).all())
-    if isinstance(one, tuple):
+    try:
+        return bool(one == other)
+    except ValueError:  # a tuple with arrays in it
         return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
 
 
 _start = state()

@@ -22,7 +22,7 @@ from autograder.probe.deadline import hold
 
 LENGTHS = struct.Struct(">II")
 LARGEST_HEADER, LARGEST_BODY = 16 << 20, 64 << 20
-PIECE = 1 << 20
+PIECE, LARGEST_PIECE = 1 << 16, 1 << 20
 SIGNS = b",", b"[", b"{"
 MOST_VALUES = 500_000  # of a header, each of which takes memory beside its letters
 
@@ -48,6 +48,8 @@ class Channel(Generic[Arriving]):
     def __init__(self, end: socket.socket, arriving: Any) -> None:
         self.socket, self.arriving = end, arriving
         self._sending = threading.Lock()
+        self._arrived = bytearray()  # of the next frames
+        self._polls: dict[int, select.poll] = {}
 
     def send(self, message: Struct, body: bytes = b"", deadline: float | None = None) -> None:
         """Send one frame whole, also where several threads do.
@@ -62,7 +64,7 @@ class Channel(Generic[Arriving]):
             ChannelClosed: nobody listens any more.
             FrameTooLarge: it has more bytes than `receive` takes.
         """
-        text = json.dumps(message, default=_plain).encode()
+        text = _as_json(message).encode()
         if len(text) > LARGEST_HEADER or len(body) > LARGEST_BODY:
             raise FrameTooLarge(f"a frame of {len(text)} and {len(body)} bytes")
         try:
@@ -79,9 +81,10 @@ class Channel(Generic[Arriving]):
             return self.socket.sendall(data)
         left = memoryview(data)
         while left:
-            self._wait(select.POLLOUT, deadline)
-            with contextlib.suppress(BlockingIOError):
+            try:
                 left = left[self.socket.send(left, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, deadline)
 
     def receive(self, deadline: float | None = None) -> tuple[Arriving, bytes]:
         """The next message that is one, and what is beside it; others are passed over.
@@ -107,29 +110,33 @@ class Channel(Generic[Arriving]):
         header_length, body_length = LENGTHS.unpack(self._read(LENGTHS.size, deadline))
         if header_length > LARGEST_HEADER or body_length > LARGEST_BODY:
             raise ChannelClosed(f"a frame of {header_length} and {body_length} bytes")
-        text, body = self._read(header_length, deadline), self._read(body_length, deadline)
-        return bytes(text), bytes(body)
+        return self._read(header_length, deadline), self._read(body_length, deadline)
 
-    def _read(self, length: int, deadline: float | None) -> bytearray:
-        read = bytearray()
-        while len(read) < length:
+    def _read(self, length: int, deadline: float | None) -> bytes:
+        arrived = self._arrived
+        while (missing := length - len(arrived)) > 0:
             if deadline is not None:
                 self._wait(select.POLLIN, deadline)
             try:
-                more = self.socket.recv(min(length - len(read), PIECE))
+                # a small frame comes whole at once, and more of what follows does no harm
+                more = self.socket.recv(max(PIECE, min(missing, LARGEST_PIECE)))
             except OSError as error:
                 raise ChannelClosed(str(error)) from error
             if not more:
                 raise ChannelClosed("the other side has ended")
-            read += more
+            arrived += more
+        with memoryview(arrived) as whole:
+            read = bytes(whole[:length])
+        del arrived[:length]
         return read
 
     def _wait(self, event: int, deadline: float) -> None:
         """Until the socket can be read or written; `TimeoutError` if that is too late."""
         seconds = deadline - time.monotonic()
-        poll = select.poll()
-        poll.register(self.socket, event)
-        if seconds <= 0 or not poll.poll(seconds * 1000):
+        if event not in self._polls:
+            self._polls[event] = select.poll()
+            self._polls[event].register(self.socket, event)
+        if seconds <= 0 or not self._polls[event].poll(seconds * 1000):
             raise TimeoutError
 
     def close(self) -> None:
@@ -171,3 +178,6 @@ def _plain(value: Any) -> Any:
     config = value.__struct_config__
     tag = {config.tag_field: config.tag} if config.tag_field else {}
     return tag | msgspec.structs.asdict(value)
+
+
+_as_json = json.JSONEncoder(default=_plain).encode

@@ -40,6 +40,7 @@ SECONDS_BETWEEN_COUNTS = 0.02
 
 def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
     """Prepare, and serve requests until the other end of the socket is closed."""
+    gc.disable()  # imports make much and drop little
     module: Any = importlib.import_module(purpose)
     alone = isolation == bubblewrap.FULL and getattr(module, "FIRST_PROCESS", False)
     if alone:
@@ -49,6 +50,7 @@ def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
         raise RuntimeError("an import has started a thread: no safe fork")
     gc.collect()
     gc.freeze()  # a fork's garbage collector need not go through all that was imported
+    gc.enable()
     requests = socket.socket(fileno=descriptor)
     requests.send(b"ready")
     Server(requests, module, alone).serve()

@@ -228,7 +228,7 @@ questions.ask("01", "a-longer-sentence")
 # the whole sentence, and both have just read word $j$.
 #
 # Formulas count from 1 and Python counts from 0, so $h^{(1)}$ is `h[0]`. In shapes, `E` is the width of an embedding
-# and `d_h` that of a state. Section 6 opens the GRU cell.
+# and `d_h` that of a state, which may differ between encoder and decoder. Section 6 opens the GRU cell.
 
 # %% slide="One state for each word, from the left and from the right"
 words = ["kannst", "du", "mir", "helfen", "?"]
@@ -293,7 +293,7 @@ with torch.no_grad():
 # state at all. In code, with random numbers:
 
 # %% slide="1. Score in code: one number for each annotation"
-s = torch.randn(7)  # (d_h,): a decoder may be wider than the encoder
+s = torch.randn(7)  # (d_h,) of the decoder, here 7; the encoder has 3
 W, U, v = torch.randn(8, 7) / 7**0.5, torch.randn(8, 6) / 6**0.5, torch.randn(8)
 
 omega = torch.empty(S)

@@ -1152,8 +1152,8 @@ plotting.picture(
 # its gradient is proportional. In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at
 # 1024; with the scale, it is 0.024 to 0.031 at every width from 16 on, close to 1/32.
 #
-# At $d_k = 256$ and unit variance, the unscaled model hardly learns, not even at the best of its recorded rates, 0.1, where
-# it gets 0.12 to 0.29 of the prices right. Here both models train at 0.3, the best rate of the scaled one. Compare the
+# At $d_k = 256$ and unit variance, the unscaled model hardly learns, not even at 0.1, the best and largest of its recorded
+# rates, where it gets 0.12 to 0.29 of the prices right. Here both models train at 0.3, the best rate of the scaled one. Compare the
 # weights before the first step and after the last, in five runs:
 
 

@@ -31,7 +31,7 @@
 # - explain why −∞ is written *before* the softmax, and handle a query that may attend to nothing;
 # - find a leak in a model without training it, and say what this test cannot see.
 #
-# **Time** about 49 minutes with views and questions, and 19 for going deeper.
+# **Time** about 51 minutes with views and questions, and 19 for going deeper.
 # **Needs** queries, keys, values and the scale of [lecture 3](03_scaled_dot_product_attention.ipynb).
 
 # %%
@@ -392,6 +392,10 @@ without, _ = attention.scaled_dot_product_attention(vectors, vectors, vectors)
 assert (without[1, :, :3] - unpadded[0]).abs().max() > 0.1
 
 # %% [markdown]
+# Under a causal mask, pads on the right are hidden already: they stand after every token of their sentence, so only the
+# rows of pads differ. The padding mask is needed where attention looks both ways, as in an encoder, or where padding
+# stands on the left.
+#
 # Do not omit the axes of length 1. Broadcasting aligns shapes from the *right*, so a mask $(B, S)$ is read as $(T, S)$, with
 # one row per *query* instead of one per sentence. Usually that stops with an error, but not always (section 8).
 
@@ -572,8 +576,8 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
 #
 # ### What a leak looks like when you train
 #
-# Three of these models now learn the English side of our corpus. We measure each in three ways, on 300 held-out
-# sentences:
+# Three of these models now learn the English side of our corpus. We measure each in three ways, on 300 sentences that
+# we hold out. No sentence occurs twice in the sample, so none of them is in the training data:
 #
 # <!-- slide: One model, measured in three ways -->
 #

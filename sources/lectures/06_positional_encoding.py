@@ -27,7 +27,7 @@
 # **By the end of this lecture you will be able to**
 #
 # - show that attention without positions cannot tell "Mary gives John a flower" from "John gives Mary a flower", and
-#   compute the best score a model can reach without positions;
+#   compute the best score a model can reach without positions and without a causal mask;
 # - implement sinusoids, with loops and as matrices, and the module that adds them;
 # - read them as the hands of clocks, and derive that a shift is a rotation;
 # - implement rotary encoding, and derive that its scores depend on the offset alone.
@@ -434,7 +434,7 @@ def reverse(batch, length, generator):
 
 
 # %% [markdown]
-# How good can a model be without positions? All tokens "3" of a sequence get the same output, and the mirror image of a
+# How good can a model be without positions and without a mask? All tokens "3" of a sequence get the same output, and the mirror image of a
 # given "3" is equally likely to be any of the other eleven digits. The best answer is the most frequent of these. If it
 # occurs $c$ times, it is right in $c$ of 11 cases, so the ceiling is the average of $c / 11$.
 
@@ -651,8 +651,8 @@ questions.ask("06", "what-rotary-turns")
 #
 # <!-- slide: What to take home -->
 #
-# - Without positions attention is equivariant, so reversing 12 digits stops at 0.27, the best possible. With them
-#   nearly all digits are right.
+# - Without positions or a causal mask, attention is equivariant, so reversing 12 digits stops at 0.27, the best possible.
+#   With positions nearly all digits are right.
 # - Sinusoids are $\sin$ and $\cos$ of $pos / 10000^{2k/d_\text{model}}$, where $pos$ is the row and $k$ numbers the
 #   pairs of columns. They are added once, below the first layer.
 # - Moving on by $m$ tokens is one rotation $R(m)$ for all positions.

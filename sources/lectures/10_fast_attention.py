@@ -357,8 +357,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# On this core, one token gets about a tenth of the peak. The roof is an upper limit, and 4 or 16 tokens reach less
-# than half of it. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte numbers
+# On this core, one token gets about a tenth of the peak. The roof is an upper limit: 4 or 16 tokens reach less
+# than half of it, and a roofline does not show why. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte numbers
 # and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one.
 #
 # The parameters of Llama 2 7B take 13.5 GB. An H100 reads them in 4 ms and multiplies them in 0.014 ms, so a single

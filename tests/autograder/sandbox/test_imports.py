@@ -126,7 +126,8 @@ def test_libraries_are_imported_as_ever(zygote):
     ],
 )
 def test_no_machine_code_of_a_submission_is_mapped(zygote, road):
-    library = next(Path(sysconfig.get_path("stdlib"), "lib-dynload").glob("_struct*.so"))
+    # which modules are files of their own differs from one Python to the next
+    library = min(Path(sysconfig.get_path("stdlib"), "lib-dynload").glob("*.so"))
     said = said_by(zygote, f"{road}\nprint('IT' + ' RAN')", {"copied.so": library.read_bytes()})
     assert "IT RAN" not in said, said
 
