@@ -86,11 +86,11 @@ def indented(self, text):
     return "\n".join(piece for line in lines for piece in wrapper.wrap(line) or [self.indent])
 
 
-def sentences_first(road=None):
+def sentences_first(grader=None):
     """Let nbgrader's validator name the sentence first; twice does no more than once.
 
     Args:
-        road: what reads and checks a notebook as in a class, with `read`, `checked`, `shown_in` and `text_in`;
+        grader: what reads and checks a notebook as in a class, with `read`, `checked`, `shown_in` and `text_in`;
             None where there are no checks.
     """
     if hasattr(Validator.validate, "__wrapped__"):
@@ -110,7 +110,7 @@ def sentences_first(road=None):
         for cell in results.get("type_changed", []):  # nbgrader takes one for the other
             cell["old_type"], cell["new_type"] = cell["new_type"], cell["old_type"]
         for cell in results.get("failed", []):
-            if road and (decided := road.text_in(cell["raw_error"])):
+            if grader and (decided := grader.text_in(cell["raw_error"])):
                 text, how = decided
                 cell.update(source=text, error=escape(how), raw_error=how)
                 continue
@@ -126,11 +126,11 @@ def sentences_first(road=None):
     def run(self, notebook):
         for sentence in made_runnable(notebook):
             self.log.warning(sentence)
-        found = road.checked(self.path) if road else None
+        found = grader.checked(self.path) if grader else None
         if found is None:
             return preprocess(self, notebook)
         notebook, _ = CheckCellMetadata(parent=self).preprocess(notebook, {})
-        road.shown_in(notebook, found)
+        grader.shown_in(notebook, found)
         return notebook
 
     @wraps(start)
@@ -139,7 +139,7 @@ def sentences_first(road=None):
         if complaints:
             self.exit(1)
 
-    if road:
-        validator.read_nb = road.read
+    if grader:
+        validator.read_nb = grader.read
     Validator.validate, Validator._preprocess, Validator._indent = validate, run, indented
     ValidateApp.start = start_and_tell

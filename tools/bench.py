@@ -322,8 +322,8 @@ def bench_grading(submissions: int, larger: list[int]) -> bool:
 class Timed(SandboxedKernel):
     """Notes how long a submission's stages take, in seconds."""
 
-    def __init__(self, zygote: Kernels, bars: Sequence[Disallowed]) -> None:
-        super().__init__(zygote, Limits(), {}, bars)
+    def __init__(self, zygote: Kernels, disallowed_lists: Sequence[Disallowed]) -> None:
+        super().__init__(zygote, Limits(), {}, disallowed_lists)
         self.spent = dict.fromkeys(STAGES, 0.0)
 
     def run(self, cell: NotebookNode, index: int) -> None:

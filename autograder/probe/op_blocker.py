@@ -59,19 +59,19 @@ class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
 
     def __init__(self, disallowed: Disallowed) -> None:
         self.found: list[str] = []
-        self._bar = disallowed
+        self._disallowed = disallowed
         self._operations: list[Any] = []
         self._codes: list[tuple[FunctionType, CodeType]] = []
         self._late: dict[str, ModuleType] = {}
         self._imported: tuple[int, object] = 0, None  # how many modules there are, and the last
 
     def __enter__(self) -> Self:
-        names = tuple(self._bar["names"])
+        names = tuple(self._disallowed["names"])
         if names:
             try:
                 self._close_operations(names)
                 self._close_functions(functions_of(names))
-                self._close_functions(own_functions(tuple(self._bar["libraries"]), names))
+                self._close_functions(own_functions(tuple(self._disallowed["libraries"]), names))
                 self.close_what_is_new()
             except BaseException:
                 self.__exit__()
@@ -97,7 +97,7 @@ class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
 
     def close_what_is_new(self) -> None:
         """Close what PyTorch's modules hold that have been imported since; once imported, not anew."""
-        names = tuple(self._bar["names"])
+        names = tuple(self._disallowed["names"])
         imported = len(sys.modules), next(reversed(sys.modules.values()))
         # the same object as last time: whether two are equal, a submission's own module may decide
         if not names or (imported[0] == self._imported[0] and imported[1] is self._imported[1]):

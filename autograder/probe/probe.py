@@ -20,7 +20,7 @@ from autograder.probe.deadline import deadline
 from autograder.probe.messages import Observation, Questions, Request
 from autograder.probe.op_blocker import OpBlocker
 from autograder.probe.runners import run_case
-from autograder.probe.stand_ins import Road, StandIns, stand_ins
+from autograder.probe.stand_ins import StandIns, Transport, stand_ins
 from autograder.probe.subject import SubjectError, TimeLimit, describe
 from autograder.probe.switches import as_at_the_start
 from autograder.probe.wire import WireError, decode, encode, packed
@@ -47,7 +47,7 @@ def answer(
     namespace: dict[str, Any],
     cpu: float = SECONDS_PER_CALL,
     seconds: float = SECONDS_ON_THE_CLOCK,
-    road: Road | None = None,
+    transport: Transport | None = None,
 ) -> bytes:
     """Carry out what is asked of student code.
 
@@ -56,14 +56,14 @@ def answer(
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
         seconds: the same on the clock.
-        road: to a process that has what stands in for earlier parts; None where this one may have it.
+        transport: to a process that has what stands in for earlier parts; None where this one may have it.
 
     Returns:
         an encoded `Observation` for each request; a single fault where the probe itself cannot begin.
     """
     try:
         observations = list(
-            _observations(decode(message, Questions), namespace, cpu, seconds, road)
+            _observations(decode(message, Questions), namespace, cpu, seconds, transport)
         )
     except OUT_OF_ROOM:
         raise
@@ -77,15 +77,15 @@ def _observations(
     namespace: dict[str, Any],
     cpu: float,
     seconds: float,
-    road: Road | None,
+    transport: Transport | None,
 ) -> Iterator[Observation]:
     late: Observation | None = None
     ours: Mapping[str, Any] = {}
     with contextlib.ExitStack() as stack:
         stack.enter_context(as_at_the_start())
         blocker = stack.enter_context(OpBlocker(questions.disallowed))
-        if questions.substitutes or (road and questions.functions):
-            there = stand_ins(road or StandIns(questions.substitutes).answer)
+        if questions.substitutes or (transport and questions.functions):
+            there = stand_ins(transport or StandIns(questions.substitutes).answer)
             ours = {name: there[name] for name in questions.substitutes}
             functions = {name: there[name] for name in questions.functions if name in there}
             stack.enter_context(objects.computed_elsewhere(functions))

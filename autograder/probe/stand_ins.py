@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 from autograder.probe.objects import named
 from autograder.probe.wire import Instance, decode, encode
 
-Road = Callable[[bytes], bytes]
+Transport = Callable[[bytes], bytes]
 # which hold others and do nothing else that is not in PyTorch's own class
 CONTAINERS = {kind.__name__: kind for kind in (nn.Sequential, nn.ModuleList, nn.ModuleDict)}
 # what has no plain form, and the place of a tensor
@@ -202,46 +202,46 @@ def _defined(name: str, source: str) -> Any:
 # ------------------------------------------------------------------------------ where a submission is
 
 
-def stand_ins(road: Road) -> dict[str, Callable[..., Any]]:
+def stand_ins(transport: Transport) -> dict[str, Callable[..., Any]]:
     """Objects that do what ours do, by their names.
 
     Args:
-        road: takes a message to `StandIns.answer`, and brings back what that says.
+        transport: takes a message to `StandIns.answer`, and brings back its reply.
     """
-    kinds = _said(road, {"do": "kinds"})
+    kinds = _reply_to(transport, {"do": "kinds"})
     return {
-        name: _class_of(road, name) if is_class else _function_of(road, name)
+        name: _class_of(transport, name) if is_class else _function_of(transport, name)
         for name, is_class in kinds.items()
     }
 
 
-def _function_of(road: Road, name: str) -> Callable[..., Any]:
+def _function_of(transport: Transport, name: str) -> Callable[..., Any]:
     def stand_in(*positional: Any, **keywords: Any) -> Any:
-        return _asked(road, {"do": "call", "name": name}, positional, keywords, {})
+        return _asked(transport, {"do": "call", "name": name}, positional, keywords, {})
 
     stand_in.__name__ = stand_in.__qualname__ = name
     return stand_in
 
 
-def _class_of(road: Road, name: str) -> type[nn.Module]:
+def _class_of(transport: Transport, name: str) -> type[nn.Module]:
     def made(self: nn.Module, *positional: Any, **keywords: Any) -> None:
         nn.Module.__init__(self)
         given = [list(positional), keywords]
-        said = _said(road, {"do": "make", "name": name, "given": _emptied(given, [])})
-        for place, kind in said["modules"].items():
+        reply = _reply_to(transport, {"do": "make", "name": name, "given": _emptied(given, [])})
+        for place, kind in reply["modules"].items():
             parent, _, own = place.rpartition(".")
             part = CONTAINERS[kind]() if kind in CONTAINERS else type(kind, (nn.Module,), {})()
             if kind not in CONTAINERS:
-                vars(part)["forward"] = _Method(part, road, said["module"], place, "forward")
+                vars(part)["forward"] = _Method(part, transport, reply["module"], place, "forward")
             self.get_submodule(parent).add_module(own, part)
-        for place, value in said["parameters"].items():
+        for place, value in reply["parameters"].items():
             parent, _, own = place.rpartition(".")
             self.get_submodule(parent).register_parameter(own, nn.Parameter(value))
-        for place, value in said["buffers"].items():
+        for place, value in reply["buffers"].items():
             parent, _, own = place.rpartition(".")
             self.get_submodule(parent).register_buffer(own, value)
-        for method in said["methods"]:
-            vars(self)[method] = _Method(self, road, said["module"], "", method)
+        for method in reply["methods"]:
+            vars(self)[method] = _Method(self, transport, reply["module"], "", method)
 
     return type(name, (nn.Module,), {"__init__": made})
 
@@ -249,13 +249,15 @@ def _class_of(road: Road, name: str) -> type[nn.Module]:
 class _Method:
     """A method of a module that stands elsewhere, which is given the module's tensors as they are here."""
 
-    def __init__(self, module: nn.Module, road: Road, number: int, place: str, name: str) -> None:
-        self._module, self._road = module, road
+    def __init__(
+        self, module: nn.Module, transport: Transport, number: int, place: str, name: str
+    ) -> None:
+        self._module, self._transport = module, transport
         self._number, self._place, self._name = number, place, name
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Method:
         module = copy.deepcopy(self._module, memo)
-        return _Method(module, self._road, self._number, self._place, self._name)
+        return _Method(module, self._transport, self._number, self._place, self._name)
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
         state = {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
@@ -266,21 +268,23 @@ class _Method:
             "method": self._name,
             "training": [name for name, part in self._module.named_modules() if part.training],
         }
-        return _asked(self._road, order, positional, keywords, state)
+        return _asked(self._transport, order, positional, keywords, state)
 
 
 class _Call:
     """One call on its way.
 
     Args:
-        road: to the other side.
+        transport: to the other side.
         order: what is to be done there.
         given: the arguments, without the tensors among them.
         names: of the module's tensors, which come behind those.
     """
 
-    def __init__(self, road: Road, order: dict[str, Any], given: Any, names: list[str]) -> None:
-        self.road, self.order, self.given, self.names = road, order, given, names
+    def __init__(
+        self, transport: Transport, order: dict[str, Any], given: Any, names: list[str]
+    ) -> None:
+        self.transport, self.order, self.given, self.names = transport, order, given, names
         self.value: Any = None
         self.graph = -1  # the number under which the other side keeps the last one
 
@@ -295,14 +299,14 @@ class _Call:
         if self.order["do"] == "use":
             state = dict(zip(self.names, tensors[number:], strict=True))
             message |= {"state": state, "drawn": torch.default_generator.get_state()}
-        said = _said(self.road, message)
-        if "drawn" in said:
-            torch.default_generator.set_state(said["drawn"])
-        self.value, self.graph = said["value"], said["graph"]
-        return tuple(said["tensors"])
+        reply = _reply_to(self.transport, message)
+        if "drawn" in reply:
+            torch.default_generator.set_state(reply["drawn"])
+        self.value, self.graph = reply["value"], reply["graph"]
+        return tuple(reply["tensors"])
 
 
-class _Elsewhere(torch.autograd.Function):
+class _RemoteCall(torch.autograd.Function):
     """A call whose values and gradients both come from the other side."""
 
     @staticmethod
@@ -320,7 +324,7 @@ class _Elsewhere(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
         message = {"do": "backward", "graph": ctx.graph, "gradients": list(gradients)}
-        found = _said(ctx.call.road, message) if ctx.wanted else []
+        found = _reply_to(ctx.call.transport, message) if ctx.wanted else []
         by_place = dict(zip(ctx.wanted, found, strict=True))
         return (None, None, *(by_place.get(place) for place in range(ctx.number)))
 
@@ -329,7 +333,7 @@ class _Elsewhere(torch.autograd.Function):
         info: Any, in_dims: tuple[int | None, ...], call: _Call, wanted: list[int], *tensors: Tensor
     ) -> tuple[Any, Any]:
         rows = [
-            _Elsewhere.apply(
+            _RemoteCall.apply(
                 call,
                 wanted,
                 *(
@@ -344,7 +348,7 @@ class _Elsewhere(torch.autograd.Function):
 
 
 def _asked(
-    road: Road,
+    transport: Transport,
     order: dict[str, Any],
     positional: tuple[Any, ...],
     keywords: dict[str, Any],
@@ -358,26 +362,26 @@ def _asked(
         for place, one in enumerate(leaves)
         if one.requires_grad and torch.is_grad_enabled() and one.is_floating_point()
     ]
-    call = _Call(road, order, given, list(state))
-    found = _Elsewhere.apply(call, wanted, *leaves) if leaves else call.sent((), [])
+    call = _Call(transport, order, given, list(state))
+    found = _RemoteCall.apply(call, wanted, *leaves) if leaves else call.sent((), [])
     return _filled(call.value, list(found))
 
 
-def _said(road: Road, message: dict[str, Any]) -> Any:
-    """What the other side says; an error of its own is raised here.
+def _reply_to(transport: Transport, message: dict[str, Any]) -> Any:
+    """What the other side replies; an error of its own is raised here.
 
     Raises:
         Exception: of a built-in type, or else a RuntimeError.
     """
-    answer = road(encode(message))
+    answer = transport(encode(message))
     if not answer:
         raise RuntimeError("what stands in for an earlier part did not answer in its time")
-    said = decode(answer)
-    if isinstance(said, dict) and "error" in said:
-        kind = getattr(builtins, said["error"], RuntimeError)
+    reply = decode(answer)
+    if isinstance(reply, dict) and "error" in reply:
+        kind = getattr(builtins, reply["error"], RuntimeError)
         is_one = isinstance(kind, type) and issubclass(kind, Exception)
-        raise (kind if is_one else RuntimeError)(said["message"])
-    return said
+        raise (kind if is_one else RuntimeError)(reply["message"])
+    return reply
 
 
 # ------------------------------------------------------------------------------ what crosses

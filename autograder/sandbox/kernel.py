@@ -251,8 +251,8 @@ class Shell:
             channel.send(Asks(), message)
             while True:
                 match channel.receive():
-                    case ReturnOrder(), said:
-                        return said
+                    case ReturnOrder(), reply:
+                        return reply
 
     def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}

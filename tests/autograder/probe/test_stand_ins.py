@@ -130,12 +130,12 @@ def test_nothing_of_ours_is_in_what_stands_in():
     server = StandIns({"attention_weights": source_of(reference, loaded.course.libraries)})
     crossed = []
 
-    def road(message):
+    def transport(message):
         crossed.append(message)
         crossed.append(server.answer(message))
         return crossed[-1]
 
-    stand_in = stand_ins(road)["attention_weights"]
+    stand_in = stand_ins(transport)["attention_weights"]
     stand_in(X)
     assert all(b"softmax" not in each and b"def " not in each for each in crossed)
     assert "softmax" not in str(stand_in.__code__.co_consts) + str(stand_in.__code__.co_names)
@@ -181,7 +181,7 @@ USED = {"module": 0, "place": "", "training": [], "state": {}, "tensors": [], "w
     ],
 )  # fmt: skip
 def test_an_order_of_a_submissions_own_is_refused(order):
-    """Its process has the road, so it can send what it likes."""
+    """Its process has the transport, so it can send what it likes."""
     ours = StandIns(SOURCES)
     made = {"do": "make", "name": "Layer", "given": [[2], {}]}
     assert "module" in decode(ours.answer(encode(made)))
