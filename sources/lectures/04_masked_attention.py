@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a4_masks
 #     deeper: 19
-#     minutes: 49
+#     minutes: 51
 #     summary: Causal and padding masks, −∞ before the softmax, and how to find a leak.
 #   jupytext:
 #     text_representation:
