@@ -795,8 +795,8 @@ live.translation_view(
 #   U h^{(j)})$ a softmax over $j$ makes the weights $\alpha_{ij}$, and the context is $c^{(i)} = \sum_j \alpha_{ij}
 #   h^{(j)}$.
 # - Teacher forcing reads the true previous word, inference the model's own.
-# - At equal cost and a learning rate of 0.01, attention was right in 48 to 55 more of 100 sentences of 12 to 15
-#   tokens. Longer training and wider states (at half that rate, one seed) narrow this gap; from 20 tokens on it was
+# - At equal cost and a learning rate of 0.01, attention translated 48 to 55 more of every 100 sentences of 12 to
+#   15 tokens correctly. Longer training and wider states (at half that rate, one seed) narrow this gap; from 20 tokens on it was
 #   about 85 or more in all these runs.
 #
 # **Now you:** [assignment a1, attention in recurrent
@@ -990,7 +990,7 @@ plotting.picture(
 # - **Seeds.** The gap at 12 to 15 tokens lies between 48 and 55 points with five seeds, each of which sets the initial
 #   weights and the order of the sentences.
 # - **Training.** Five times the steps shrink this gap to 34 to 36 points, so part of what seemed not to fit had only not
-#   been learned. From 20 tokens on, where the model with one vector is still right in at most 1 %, it grows to 99.
+#   been learned. From 20 tokens on, where the model with one vector is still right in at most 1 %, it grows to 99 points.
 # - **Size.** With 128 units the gap shrinks to 13 points at 12 to 15 tokens, and is still 85 from 20 on. This is what
 #   a larger model brings, and not the wider summary alone, and from 12 tokens on even the small model with attention
 #   is ahead of the large one without.

@@ -371,7 +371,7 @@ assert moved.max() < 0.06
 #   variance 1. They mostly cancel, so the sum is about $\pm\sqrt{d_\text{model}}$.
 #
 # At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, so the
-# typical factor is $\exp(16 - 4)$, about 160 000. In our sentence even the closest pair, "me" and "translate",
+# typical factor is $\exp(16 - 4)$, about $160\,000$. In our sentence even the closest pair, "me" and "translate",
 # differs by a factor of about 20.
 
 # %% tags=["hide-input"]
@@ -622,8 +622,8 @@ print(
 # ### What is missing
 #
 # Self-attention is older than the transformer of 2017, and under the name intra-attention it appears in Cheng et al.
-# (2016). New in 2017 was a translation model that connects its words by attention *alone*. To become the attention
-# layer of that model, ours lacks five things for that:
+# (2016). What was new in 2017 was a translation model that connects its words by attention *alone*. Our layer still
+# lacks five things that the layers of that model have:
 #
 # <!-- slide: What basic self-attention lacks, later lectures add -->
 #
@@ -759,7 +759,7 @@ for length in [8, 512, 32768]:
 # layer to layer, about $\log_k T$ layers suffice. Vaswani et al. (2017, table 1) compare all three.
 
 # %% tags=["hide-input"]
-# at width 512, attention costs less than the network that it is compared with, the same, or more
+# at width 512, attention costs less at 256 words, the same at 512, and more at 1024
 without_maps = {length: count(length, 512)[0] for length in (256, 512, 1024)}
 a_map = {length: 2 * length * 512**2 for length in without_maps}
 assert without_maps[256] < 2 * a_map[256] and without_maps[256] + 4 * a_map[256] < 6 * a_map[256]
@@ -791,8 +791,8 @@ assert layers == 15
 # layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has
 # learned something that we can name.
 #
-# As a subject, the German word "sie" means "she", "they" or, for feminine nouns, "it". When it is the subject, the
-# verb shows which is meant, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das
+# The German word "sie" means "she", "they" or, for feminine nouns, "it". When it is the subject, the verb shows which
+# is meant, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das
 # fenster zumachen", *she can close the window*, was not in the training set. For this sentence the course has stored
 # the attention weights, before and after training.
 

@@ -629,7 +629,7 @@ for d_k in [64, 256]:
         print(f"d_k = {d_k:3d}, {name:<10}", *[f"{run:.2f}" for run in runs])
 
 # %% tags=["hide-input"]
-# what sources/recorded/price_list.py recorded of models with five seeds each
+# accuracies that sources/recorded/price_list.py recorded, of five seeds for each setting
 RECORDED = """\
 opt.  initialisation scaled   d_k  steps   rate  accuracy of five seeds
 SGD   nn.Linear      yes        4    300    0.3  0.94  0.84  0.92  0.98  0.99
@@ -1274,7 +1274,7 @@ for model, optimizer in [
         loss.backward()
         optimizer.step()
 gap = (scaled_model(any_prices)[1] - smaller_start(any_prices)[1]).abs().max()
-print(f"after 100 steps the weights differ by at most {gap:.0e}")
+print(f"after 100 steps the weights differ by at most {gap:g}")
 
 # %% tags=["hide-input"]
 assert gap < 1e-5
@@ -1301,7 +1301,7 @@ own = {
 assert abs(own[16, False] - 0.79) < 0.01 and own[256, False] > 0.99
 assert all(abs(own[width, True] - 1 / 8) < 0.02 for width in (16, 256))
 print(
-    f"section 8, scaled: weight on the right item {right:.2f}, variance of scaled scores {spread:.1f}"
+    f"with the scale, the right item ends at a weight of {right:.2f}, and scaled scores vary by {spread:.1f}"
 )
 print(
     f"self-weight with the scale, width 16 and 256: {own[16, False]:.2f}, {own[256, False]:.2f}",

@@ -387,6 +387,7 @@ for name, chosen in [("no mask", None), ("padding mask", not_padding)]:
     print(f"{name:>12}: next to a longer sentence, the outputs change by up to {moved:.3f}")
 
 # %% tags=["hide-input"]
+# with the mask, no output moves; without it, some move by more than 0.1
 assert moved < 1e-6
 without, _ = attention.scaled_dot_product_attention(vectors, vectors, vectors)
 assert (without[1, :, :3] - unpadded[0]).abs().max() > 0.1
@@ -797,6 +798,7 @@ print("outputs react to their own token:    ", bool((changed.diagonal() > 0).all
 print("outputs react to any earlier token:  ", bool((changed.tril(diagonal=-1) > 0).any()))
 
 # %% tags=["hide-input"]
+# the correctly masked model: no output depends on a later token, and each depends on its own
 assert not leaks(changed).any() and (changed.diagonal() > 1e-3).all()
 assert (changed.tril(diagonal=-1) == 0).all()
 
@@ -892,7 +894,7 @@ for way in (renormalised, masked_softmax):
     print(way.__name__)
     for dtype in DTYPES:
         errors[way, dtype] = np.array([error_of(way, lead, dtype) for lead in LEADS])
-        listed = [f"{error:5.0e}".replace("nan", "  NaN") for error in errors[way, dtype]]
+        listed = [f"{error:5.0e}".replace("nan", "NaN") for error in errors[way, dtype]]
         print(f"  {str(dtype).removeprefix('torch.'):<9}", *listed)
 
 # %% tags=["hide-input"]
@@ -1025,8 +1027,8 @@ print(f"key_padding_mask=is_pad:  each query puts {right[0, 0, is_pad[0]].sum():
 print(f"key_padding_mask=~is_pad: each query puts {wrong[0, 0, is_pad[0]].sum():.2f} on pads")
 
 # %% [markdown]
-# For a mask that meets scores $(B, H, T, S)$ it is a trap, because it is read as $(T, S)$. Usually the call stops with an
-# error. But if a batch happens to have as many sentences as queries, nothing complains, and query $i$ gets the padding
+# For a mask that is combined with scores $(B, H, T, S)$, the same shape is a trap, because it is read as $(T, S)$.
+# Usually the call stops with an error. But if a batch happens to have as many sentences as queries, nothing complains, and query $i$ gets the padding
 # of sentence $i$. With a single query, as in generation, the call does not stop either: `masked_fill` enlarges the scores
 # to one row per sentence.
 
@@ -1143,12 +1145,12 @@ def makes_no_nan(way):
 five_ways = (minus_infinity, fill_then_repair, add_then_fill, masked_softmax, never_divide)
 columns = ["output", "grad W_q", "grad W_v", "foreign", "on the way"]
 answers = {}
-print(f"{'':<17}", *[f"{column:<8}" for column in columns])
+print(f"{'':<17}", *[f"{column:<10}" for column in columns])
 for way in five_ways:
     answers[way] = [*what_stays_finite(way), shows_a_foreign_nan(way), makes_no_nan(way)]
     row = ["finite" if good else "NaN" for good in answers[way][:3]]
     row += ["shown" if answers[way][3] else "LOST", "no NaN" if answers[way][4] else "NaN"]
-    print(f"{way.__name__:<17}", *[f"{word:<8}" for word in row])
+    print(f"{way.__name__:<17}", *[f"{word:<10}" for word in row])
 assert answers == {
     minus_infinity: [False, True, False, True, False],
     fill_then_repair: [True, True, True, False, False],

@@ -328,8 +328,8 @@ plotting.picture(
 # authors expected that a model would easily learn to attend by relative position. Their other reason was the hope that
 # the model would extrapolate to longer texts, which section 7 tests.
 #
-# Moving both of two positions by $m$ tokens turns both vectors by $R(m)$, and turning two vectors alike leaves their
-# dot product unchanged. So the dot product of two position vectors depends on their offset alone (section 9).
+# If two positions both move by $m$ tokens, $R(m)$ turns both of their vectors, which leaves the dot product of the two
+# unchanged. So the dot product of two position vectors depends on their offset alone (section 9).
 
 # %% [markdown]
 # ## 4. Adding positions to tokens
@@ -618,6 +618,7 @@ _, weights = attention.scaled_dot_product_attention(rotate(q), rotate(k), v)  # 
 print("weights of the last token in head 1:", *[f"{weight:.2f}" for weight in weights[0, 0, -1]])
 
 # %% tags=["hide-input"]
+# without rotation the weights of equal tokens are all 1/6; with it, they differ
 plain = attention.scaled_dot_product_attention(q, k, v)[1]
 assert torch.allclose(plain, torch.full_like(plain, 1 / 6)) and weights[0, 0, -1].std() > 0.01
 
@@ -697,10 +698,10 @@ questions.ask("06", "what-rotary-turns")
 #
 # <!-- slide: In the score, tokens and positions are four separate terms -->
 #
-# $$q^{(i)} \cdot k^{(j)} = \underbrace{x^{(i)} W_q \cdot x^{(j)} W_k}_{\text{token, token}} +
-# \underbrace{x^{(i)} W_q \cdot PE_j W_k}_{\text{token, position}} +
-# \underbrace{PE_i W_q \cdot x^{(j)} W_k}_{\text{position, token}} +
-# \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}}$$
+# $$\begin{aligned} q^{(i)} \cdot k^{(j)} = {} & \underbrace{x^{(i)} W_q \cdot x^{(j)} W_k}_{\text{token, token}} +
+# \underbrace{x^{(i)} W_q \cdot PE_j W_k}_{\text{token, position}} \\
+# {} + {} & \underbrace{PE_i W_q \cdot x^{(j)} W_k}_{\text{position, token}} +
+# \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}} \end{aligned}$$
 #
 # The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first.
 # Two other relative encodings replace these three terms by a single number that depends only on the offset $j - i$:
@@ -1134,7 +1135,7 @@ plotting.picture(
 # seeds, of which one is shown, the first distance that overtakes is 40 or 41.
 #
 # Why 47? It is 3 + 44, and 44 tokens are seven turns of the fastest hand ($44 / 7 \approx 2\pi$), which cannot tell the
-# two apart. In most heads of the model shown, the second hand can, but training used only the part of its circle on
+# two apart. In most heads of the model shown, the next slower hand can, but training used only the part of its circle on
 # which the score falls, and further round the circle the score rises again. **Relative does not mean that longer texts
 # work.** Models with rotary encoding are usually trained further on long texts, with slowed clocks (Chen et al., 2023).
 #

@@ -738,6 +738,7 @@ def sliding_window_mask(T, S, window):
 print(sliding_window_mask(2, 4, window=2).int())
 
 # %% tags=["hide-input"]
+# the same as course_utils.fast_attention, for four sizes
 for sizes in [(2, 4, 2), (5, 5, 3), (1, 7, 4), (3, 9, 20)]:
     assert torch.equal(sliding_window_mask(*sizes), fast_attention.sliding_window_mask(*sizes))
 assert sliding_window_mask(2, 4, 2).int().tolist() == [[0, 1, 1, 0], [0, 0, 1, 1]]
@@ -1026,6 +1027,7 @@ print("cache:", tuple(kept_keys.shape), "after", length, "tokens")
 print("equal to the masked whole:", torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6))
 
 # %% tags=["hide-input"]
+# token by token, with a cache of W tokens, the outputs are those of the whole text
 assert kept_keys.shape == (1, 2, W, 4)
 assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 

@@ -820,6 +820,7 @@ print(f"token × √d_model: {(math.sqrt(D_MODEL) * tokens).norm(dim=-1).mean():
 print(f"position:         {encodings.norm(dim=-1).mean():.2f}")
 
 # %% tags=["hide-input"]
+# the lengths are as stated, and a block adds the same whatever the scale of its input
 assert abs(tokens.norm(dim=-1).mean() - 1) < 0.02
 assert torch.allclose(encodings.norm(dim=-1), torch.full((48,), math.sqrt(D_MODEL / 2)), atol=1e-3)
 first = modern.ModernBlock(D_MODEL, num_heads=4, d_ff=128)
