@@ -29,12 +29,12 @@ class KnownLanguage(NamedTuple):
     ids: Tensor  # (N, T) int64: <bos>, words, <eos>, padding
     probability: Tensor  # (N,) float64, sums to one
     tokens: float  # in a sentence on average, without <bos>
-    floor: float  # the entropy in nats a token: no model has a smaller loss on average
+    floor: float  # the entropy in nats per token: no model has a smaller loss on average
 
 
 @cache
 def known_language() -> KnownLanguage:
-    """The language of lecture 9: 70 678 sentences, 1.0208 nats a token. It takes two seconds, once."""
+    """The language of lecture 9: 70 678 sentences, 1.0208 nats per token. It takes two seconds, once."""
     exact = distribution([(2, mood), (3, judgement)])
     vocabulary = data.Vocabulary.from_sentences(exact)
     rows = [[data.BOS_ID, *vocabulary.encode(text), data.EOS_ID] for text in exact]
@@ -118,7 +118,7 @@ def logits_of_beginnings(model: nn.Module) -> Tensor:
 
 @torch.no_grad()
 def exact_loss(model: nn.Module) -> float:
-    """A causal model's loss over every sentence of the known language, in nats a token."""
+    """A causal model's loss over every sentence of the known language, in nats per token."""
     language = known_language()
     total = 0.0
     for batch, weights in zip(

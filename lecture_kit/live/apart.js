@@ -118,7 +118,7 @@ function buildApart() {
     make(
       'p',
       { className: 'lead' },
-      'Take a tick away, and the translation, the lines and the numbers follow at once. Click a German word to hide it from everybody. Every block of the picture has switches of its own: open one.',
+      'Remove a tick, and the translation, the lines and the numbers follow at once. Click a German word to hide it from everybody. Every block of the picture has switches of its own: open one.',
     ),
     page.switches,
     tauControl(),

@@ -306,9 +306,9 @@ questions.ask("07", "an-entry-that-survives")
 # <!-- slide: Post-LN normalises each sum, pre-LN what enters each branch -->
 #
 # $$\begin{aligned}
-# \text{post-LN:} \quad x &\leftarrow \mathrm{LN}_1\bigl(x + \mathrm{SelfAttention}(x)\bigr) &
+# \text{post-LN:} \quad x &\leftarrow \mathrm{LN}_1\bigl(x + \mathrm{SelfAttention}(x)\bigr) \\
 # x &\leftarrow \mathrm{LN}_2\bigl(x + \mathrm{FFN}(x)\bigr) \\
-# \text{pre-LN:} \quad x &\leftarrow x + \mathrm{SelfAttention}(\mathrm{LN}_1(x)) &
+# \text{pre-LN:} \quad x &\leftarrow x + \mathrm{SelfAttention}(\mathrm{LN}_1(x)) \\
 # x &\leftarrow x + \mathrm{FFN}(\mathrm{LN}_2(x))
 # \end{aligned}$$
 #
@@ -488,7 +488,7 @@ for residual in (False, True):
     print("with residual:   " if residual else "without residual:", seeds.median(dim=0).values)
 
 # %% tags=["hide-input"]
-# without residuals tokens get alike, above 0.95; with them they stay below 0.4, for each seed
+# without residuals tokens become alike, above 0.95; with them they stay below 0.4, for each seed
 for seed in range(5):
     assert similarity_by_depth(False, seed)[2] > 0.95 and similarity_by_depth(True, seed)[-1] < 0.4
 # what the question below says: with norms alone, about half of the gradient gets through the attention
@@ -1055,8 +1055,8 @@ assert abs(top["PyTorch's default", "post-LN"][1] - top["PyTorch's default", "pr
 #
 # The sum is larger than the word alone, so $\sigma > 1$, and the differences shrink in layer after layer. In pre-LN
 # nothing is divided. The stream grows, so each new common vector counts for less. With PyTorch's smaller weights
-# post-LN's words are no more alike than pre-LN's, so this cannot be why post-LN fails at 0.01 in section 5. Why it fails
-# there, we have not found.
+# post-LN's words are no more alike than pre-LN's, so this cannot be why post-LN fails at 0.01 in section 5. We have not
+# found out why it does.
 #
 # ### How large are the initial weights?
 #
@@ -1114,8 +1114,8 @@ assert 1.4 < post[0] / pre[0] < 2.4 and 3.5 < post[1] / pre[1] < 5.5
 assert of_last["post-LN"][:, 1].min() > of_last["pre-LN"][:, 1].max()
 
 # %% [markdown]
-# The direction is that of the theorem. From 2 to 16 layers the gradient of pre-LN shrinks, while that of post-LN does
-# not, so their ratio rises from about 2 to about 4. Does a large gradient matter? Plain gradient descent turns it
+# In direction, this agrees with the theorem. From 2 to 16 layers the gradient of pre-LN shrinks, while that of post-LN
+# does not, so their ratio rises from about 2 to about 4. Does a large gradient matter? Plain gradient descent turns it
 # into a large step. Adam divides each gradient by its typical size, so for Adam the size alone explains little. Words
 # that have become alike are a different problem: no rescaling of gradients can tell them apart again.
 
@@ -1233,7 +1233,7 @@ assert (on_top > 0).sum() == 9 and abs(on_top.quantile(0.5) - 0.015) < 0.004
 #   stopping still adds 1.5 points in the median of pairs with the same seed, nine of ten of them positive. If you
 #   compare only the models after step 200, you credit dropout with what early stopping achieves by itself.
 #
-# The best rate belongs to the task, the model and the amount of data. The paper used 0.1 for its base model, with
+# The best rate depends on the task, the model and the amount of data. The paper used 0.1 for its base model, with
 # millions of sentences (Vaswani et al., 2017, section 5.4).
 #
 # **Check yourself.** A friend reports that "dropout halves the validation loss after 200 steps". What do you ask

@@ -693,8 +693,8 @@ print(f"{'recurrent, one vector':<32}{one_vector[:, 0].median():>8.3f}")
 # - **Attention matters a great deal.** Without it the whole sentence must pass through one vector, and only two
 #   thirds are right (at 0.005, the only rate we tried).
 #
-# Beyond the trained lengths the transformer is even far behind (section 6). So accuracy is no reason to give up recurrence
-# here.
+# Beyond the trained lengths the transformer even falls far behind (section 6). So accuracy is no reason to give up
+# recurrence here.
 #
 # ### Time
 #
@@ -823,7 +823,7 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 # - More than 99 % of 2500 new sentences are exactly right. A recurrent network with attention is slightly ahead after
 #   the same training if the rate suits it, and goes further beyond the trained lengths.
 # - The transformer's advantage is that in training it computes positions side by side. It grows with the length of
-#   sentences, and the more a machine does in parallel.
+#   the sentences, and with how much a machine does in parallel.
 #
 # **Now you:** [assignment a9, the transformer](../exercises/a9_transformer/a9_transformer.ipynb), after
 # [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb). This is
@@ -1006,8 +1006,8 @@ for machine, by_length in ratio.items():
 # %% [markdown]
 # ### The paper's results
 #
-# For English to German, on 4.5 million real sentence pairs (its table 2). BLEU counts the short word sequences that a
-# translation shares with a reference; costs are floating-point operations.
+# Here are its results for English to German, on 4.5 million real sentence pairs (table 2 of the paper). BLEU counts the
+# short word sequences that a translation shares with a reference; costs are floating-point operations.
 #
 # <!-- slide: On real text the transformer was better, for a sixth of the training cost -->
 #
@@ -1152,7 +1152,7 @@ questions.ask("08", "rows-without-a-cache")
 # %% [markdown]
 # ## 9. Going deeper: the mistakes
 #
-# A figure like 99 % tempts us to stop looking. Here is what went wrong, at most eight sentences of it.
+# A figure like 99 % tempts us to stop looking. Here are up to eight of the sentences that went wrong.
 
 # %% tags=["nbval-ignore-output"]
 failures = [(pair, text) for pair, text in results if text != pair.target]

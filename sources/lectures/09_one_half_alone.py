@@ -205,7 +205,8 @@ questions.ask("09", "where-the-shift-belongs")
 # sentences. On average, no model $q$ has a smaller loss. Because the logarithm is concave, the mean of $\ln(q / p)$ is
 # at most the logarithm of the mean of $q / p$:
 #
-# $$-\sum_s p(s) \ln q(s) + \sum_s p(s) \ln p(s) = -\sum_s p(s) \ln \frac{q(s)}{p(s)} \ge -\ln \sum_s q(s) \ge 0$$
+# $$\begin{aligned} -\sum_s p(s) \ln q(s) + \sum_s p(s) \ln p(s) &= -\sum_s p(s) \ln \frac{q(s)}{p(s)} \\
+# &\ge -\ln \sum_s q(s) \ge 0 \end{aligned}$$
 #
 # Divided by the mean number of tokens in a sentence, it becomes an entropy per token.
 
@@ -213,15 +214,15 @@ questions.ask("09", "where-the-shift-belongs")
 entropy = -(probability * probability.log()).sum().item()  # nats a sentence
 lengths = (all_ids != data.PAD_ID).sum(dim=1) - 1  # (N,): all tokens but <bos>
 mean_length = (probability * lengths).sum().item()
-floor = entropy / mean_length  # nats a token
+floor = entropy / mean_length  # nats per token
 print(f"{entropy:.4f} nats a sentence of {mean_length:.3f} tokens on average")
-print(f"{floor:.4f} nats a token, a perplexity of {math.exp(floor):.3f}")
+print(f"{floor:.4f} nats per token, a perplexity of {math.exp(floor):.3f}")
 
 # %% tags=["hide-input"]
 assert abs(known.floor - floor) < 1e-12 and abs(known.tokens - mean_length) < 1e-9
 assert abs(entropy - 8.2137) < 1e-4 and abs(mean_length - 8.047) < 1e-3
 assert abs(floor - 1.0208) < 1e-4 and abs(math.exp(floor) - 2.775) < 1e-3
-print("the entropy is 1.0208 nats a token, a perplexity of 2.775")
+print("the entropy is 1.0208 nats per token, a perplexity of 2.775")
 
 # %% [markdown]
 # ### Rivals that need no training
@@ -334,7 +335,7 @@ def sentence_probabilities(**settings):
 
 # %% slide="After 600 steps almost nothing is left to gain" tags=["nbval-ignore-output"]
 model_loss = -(probability * sentence_probabilities().log()).sum().item() / mean_length
-print(f"{model_loss - floor:.4f} nats a token above the entropy")
+print(f"{model_loss - floor:.4f} nats per token above the entropy")
 print(f"perplexity {math.exp(model_loss):.3f}, and the language's own {math.exp(floor):.3f}")
 
 # %% slide="Our model beats every model that sees only four tokens" tags=["hide-input", "nbval-ignore-output"]
@@ -518,7 +519,7 @@ plotting.picture(
 # %% [markdown]
 # Without a cut about one sentence in twelve is wrong, because one wrong token spoils it. Most of the gap to the
 # entropy is probability on wrong tokens (section 6). Most of it is not in the far tail: with only the 20 likeliest
-# tokens left, wrong sentences still come more than three quarters as often.
+# tokens left, the model still generates more than three quarters as many wrong sentences.
 #
 # **In this language, and for this model, top-p gives up less at equal correctness.** With top-p 0.85 and with top-k 5,
 # 99 of 100 sentences are right, but top-k loses far more, with each of three seeds. A fixed $k$ cuts right tokens
@@ -1105,14 +1106,14 @@ for layers, d_model, d_ff, T in [
 
 # %% [markdown]
 # The first row is our model but for one position. Its feed-forward network is half as wide as usual, so the factor is
-# 8 instead of 12. What the operations have beyond $6 N D$ is mostly queries times keys and weights times values, which
+# 8 instead of 12. The operations beyond $6 N D$ are mostly queries times keys and weights times values, which
 # grow with the length of the text and contain no parameters. The position table, biases and norms, counted in $N$,
 # pull the ratio down a little.
 #
 # Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit the formula
 # $\text{loss} = E + A / N^a + B / D^b$ to many runs. By two other methods they find that both should grow in nearly
 # the same proportion, about 20 tokens per parameter. The fit itself gives more. Ours saw 618 000 tokens, about 8 per
-# parameter. In their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats a token. In our
+# parameter. In their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats per token. In our
 # language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per

@@ -358,8 +358,8 @@ plotting.picture(
 
 # %% [markdown]
 # On this core, one token gets about a tenth of the peak. The roof is an upper limit: 4 or 16 tokens reach less
-# than half of it, and a roofline does not show why. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte numbers
-# and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one.
+# than half of it, and a roofline does not show why. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has
+# 989 TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one.
 #
 # The parameters of Llama 2 7B take 13.5 GB. An H100 reads them in 4 ms and multiplies them in 0.014 ms, so a single
 # sequence can get at most about 250 tokens per second at one token per pass, however fast the arithmetic is.
@@ -620,7 +620,7 @@ questions.ask("10", "when-to-rescale")
 # cells. Queries two and four find a larger score, so their factors are 0.22 and 0.41 instead of
 # 1.](../figures/softmax_tiles.svg)
 #
-# *Queries 2 and 4 find a larger score in it, so what they have added up so far is scaled down.*
+# *Queries 2 and 4 find a larger score in the frame, so what they have added up so far is scaled down.*
 #
 # **FlashAttention** cuts the queries into blocks as well; ours are as long as the blocks of keys. With a causal mask,
 # the tiles above the diagonal are hidden as a whole and can be skipped, and only those on the diagonal need a mask.
@@ -941,7 +941,7 @@ regrouped = (weights @ latent) @ w_uv  # (B, H, T, d_k)
 print("rebuilt and regrouped agree:", torch.allclose(rebuilt, regrouped, atol=1e-5))
 
 # %% [markdown]
-# How does its cache compare with the alternatives? The second column has the sizes of DeepSeek-V3 (DeepSeek-AI, 2024b):
+# How does its cache compare with the alternatives? The middle column has the sizes of DeepSeek-V3 (DeepSeek-AI, 2024b):
 # 61 layers, 128 heads of width 128, and $d_c = 512$. Its cache also holds one rotary key of width 64 per token and
 # layer, shared by all heads; the second exercise below asks why.
 
@@ -1033,9 +1033,9 @@ assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 
 # %% [markdown]
 # The new token needs no mask, because everything left in the cache may be attended to. If keys are stored with their
-# positions already in them, the new token's position must count from the beginning of the text. Code that takes the
-# length of the cache for it is then right until the first key is dropped, and wrong from there on. Xiao et al., below,
-# store the keys before the rotation and number the positions within the cache.
+# positions already in them, the new token's position must count from the beginning of the text. If code uses
+# the length of the cache as this position, it is right until the first key is dropped, and wrong from there on. Xiao et
+# al., below, store the keys before the rotation and number the positions within the cache.
 #
 # A model trained *without* a window does not survive such a cache. Xiao et al. (2023) found that its loss explodes as
 # soon as the very first tokens are dropped. Many heads put most of their weight on them whatever they contain, as if to

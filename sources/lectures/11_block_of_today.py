@@ -422,7 +422,7 @@ print("it starts somewhat worse than guessing, and ends below 1.95 nats")
 # - **The training.** AdamW takes 200 steps of 16 windows of 48 tokens. The learning rate warms up over 30 steps to a
 #   peak of 0.003 and then decays linearly to almost 0.
 #
-# The loss, in nats a token, is measured on 1500 held-out sentences, 4 of which also occur in the training text.
+# The loss, in nats per token, is measured on 1500 held-out sentences, 4 of which also occur in the training text.
 #
 # ### Several seeds, one rate
 
@@ -530,7 +530,7 @@ for k, (name, by_rate) in enumerate(sweep.items()):
     colour = plotting.SERIES[k]
     ax.plot(at, means, color=colour, label=name)
     ax.errorbar(at, means, spreads, fmt="none", color=colour, capsize=3)
-ax.set(xscale="log", xlabel="peak learning rate", ylabel="loss, nats a token", ylim=(1.7, 2.4))
+ax.set(xscale="log", xlabel="peak learning rate", ylabel="loss, nats per token", ylim=(1.7, 2.4))
 ax.set_xticks(rates, rates)
 ax.minorticks_off()
 plotting.label_ends(ax)
@@ -687,8 +687,9 @@ questions.ask("11", "ten-seeds-at-one-rate")
 #
 # Here are all variants that we trained. "All four" are RMSNorm, SwiGLU, rotary positions and no biases together, and
 # "no scale" omits a factor of the embedding. Our model of section 4 is "all four, no scale", and its 1.80 nats agree
-# with that row at 0.012, where the mean is 1.798. After 600 steps a point has five seeds, three, or one. The columns
-# have the difference to the baseline, both at 0.003, and then best against the baseline at 0.012 and at 0.024. A star
+# with that row at 0.012, where the mean is 1.798. For 600 steps, there are five, three or one seeds for each rate. The
+# last columns give the difference to the baseline, first with both at 0.003, and then between the variant's best rate
+# and the baseline's 0.012 or 0.024. A star
 # marks significance at the 5 % level; with so many tests, expect one or two stars by chance.
 
 
@@ -748,7 +749,7 @@ def starred(values):
     return written(values) + ("*" if abs(t_value(values)) > LIMITS[len(values)] else " ")
 
 
-HEADS = {0.003: "at 0.003 ", "best": "best, 0.012 ", "best, 0.024": "best, 0.024 "}
+HEADS = {0.003: "both at 0.003 ", "best": "to 0.012 ", "best, 0.024": "to 0.024 "}
 best_of, paired = {}, {}  # (steps, variant) -> best rate; (steps, variant, what) -> (seeds,)
 for steps, by_variant in recorded.items():
     base = by_variant[BASE]
@@ -988,7 +989,7 @@ axes[0].set_ylabel("share of right tokens")
 axes[0].legend()
 plotting.picture(
     figure,
-    caption="A line is a model. After 20 steps the share falls by at most 0.09 with factor 4, by 0.24 to 0.36 with "
+    caption="Each line is one model. After 20 steps the share falls by at most 0.09 with factor 4, by 0.24 to 0.36 with "
     "factor 1.",
     alt="Share of right tokens against the length of the block, 12, 30 and 60, four lines for each factor. "
     "Medians: "

@@ -29,7 +29,7 @@
 #
 # - explain what a single attention layer cannot do, and how two heads in two layers do it;
 # - compute the induction score of a head, and ablate heads with a metric in which the damage shows;
-# - patch one vector from one run into another, and tell *enough* from *needed*;
+# - patch one vector from one run into another, and tell whether it is *enough* and whether it is *needed*;
 # - read the residual stream with a lens and with a probe.
 #
 # **Time** about 50 minutes with views and questions, and 15 for going deeper.
@@ -316,8 +316,8 @@ assert (
     and 0.11 < min(six_models["its_share"])
     and max(six_models["its_share"]) < 0.5
 )
-print("accuracy and loss, without")
-print("seed      nothing      layer 1   the worst head of it   the worst head of layer 0")
+print("accuracy and loss, with these heads removed")
+print("seed         none   all layer 1    one head, layer 1        one head, layer 0")
 for seed in range(6):
     print(f"{seed:4d}", end="")
     for share, loss, width in [
@@ -443,7 +443,7 @@ for line, position in ((0, PLACE), (1, place)):
     plotting.outline_cell(figure.axes[0], line, position)
 plotting.picture(
     figure,
-    caption="One vector before layer 1 restores the answer, where the heads of layer 1 attend.",
+    caption="One vector before layer 1 restores the answer. Its position is where the heads of layer 1 attend.",
     alt="Two maps over the 24 positions. Above, the share of the answer: before layer 0 the clean vector at position "
     f"{PLACE} restores {restored[0, PLACE]:.2f}. Before layer 1 position {place} restores {restored[1, place]:.2f}, every "
     f"other at most {restored[1].sort().values[-2]:.2f}. Below, the weights of the four heads of layer 1, largest at "
@@ -539,9 +539,9 @@ assert back[3, 2] > 0.8 and back[3, 1] > 0.5 and back[5, 0] > 0.7 and back[5, 1]
 print("the frame is where layer 1 attends most, in all six")
 
 # %% [markdown]
-# Three positions in seed 3, and two in seed 5. In seed 3, heads of layer 0 attend three and two tokens back, so the
-# vector three positions after A holds a note about A *and* one about B. Layer 1 uses the first note to find the
-# position, and copies the second. The score was defined for one distance, whereas patching assumes none.
+# In seed 3 the frame lies three positions after the first copy of the token, and in seed 5 two. In seed 3, heads of
+# layer 0 attend three and two tokens back, so the vector three positions after A holds a note about A *and* one about
+# B. Layer 1 uses the first note to find the position, and copies the second. The score was defined for one distance, whereas patching assumes none.
 #
 # Try it on one sequence of 12 words that come twice. The view runs two other trained models: A has induction heads,
 # and B has none.
@@ -697,7 +697,7 @@ print(READINGS.rstrip())
 # |---|---|---|
 # | attention map, score | a pattern | that it is needed, or that there is no other |
 # | ablation | that heads are needed | what they do; small damage proves little |
-# | patching | that one is enough (denoising) or needed (noising) | which part of it counts |
+# | patching | that one vector is enough (denoising) or needed (noising) | which part of it counts |
 # | lens, probe | that something is at this depth and position | that the model uses it |
 
 # %% [markdown]
@@ -1085,9 +1085,10 @@ print("in all six accuracy goes from below 0.4 to above 0.8 within 150 steps, be
 #
 # **Attention sinks.** A softmax must put its weight somewhere, even when a head finds nothing worth attending to.
 # Xiao et al. (2023) found that language models put it on the first tokens, whatever these are, and that a model
-# breaks when a sliding window drops them. A head of layer 1 in each of our six models looks like one. The table has
-# its weight on position 0, averaged over queries 1 to 11 of the first copy, where uniform weights would have 0.19.
-# Without this head the loss on our test sequences even falls. But it is no sink. Training also counts the last
+# breaks when a sliding window drops them.
+#
+# A head of layer 1 in each of our six models looks like one. The table has its weight on position 0, averaged over
+# queries 1 to 11 of the first copy, where uniform weights would have 0.19. Without this head the loss on our test sequences even falls. But it is no sink. Training also counts the last
 # position of the first copy, whose answer is the token at position 0, and this head copies it. On the second copy,
 # which is all that we test, it can only disturb. In seed 0 it is head 1.2, about which the tools of section 6
 # disagree. A map alone cannot tell a sink from a head that copies.

@@ -4,7 +4,7 @@
     python sources/recorded/language_models.py masked      # 20 minutes
     python sources/recorded/language_models.py tuned       # 25 minutes
 
-`causal` prints a line for each causal model: nats a token above the entropy; for four settings how
+`causal` prints a line for each causal model: nats per token above the entropy; for four settings how
 probable a sentence of the language is, and the probability of the sentences that can no longer be
 generated; and how often the first word of 500 questions is right, if the model predicts it after <bos>, if it
 scores whole sentences with "is" and with "are", and with each word of the vocabulary.
