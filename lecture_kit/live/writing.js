@@ -150,7 +150,7 @@ function build() {
 
 // ----------------------------------------------------------------------------------- the picture
 
-const percent = (share) => (share < 0.0005 ? '0' : share.toFixed(3));
+const percent = (share) => (share > 0 && share < 0.0005 ? '<0.001' : share.toFixed(3));
 const nameOf = (id) => (id === EOS ? '⟨end⟩' : data.words[id]);
 const CUTS = { k: 'cut by top-k', p: 'cut by top-p', τ: 'not the likeliest' };
 
