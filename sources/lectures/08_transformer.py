@@ -354,6 +354,7 @@ print(f"{sum(weight.numel() for weight in model.parameters()):,} parameters")
 
 
 # %% tags=["hide-input"]
+# the same weights in the course's own class give the same numbers
 def with_cache(model):
     """The same weights in the course's own class."""
     twin = transformer.Transformer(
@@ -363,7 +364,7 @@ def with_cache(model):
     return twin.eval()
 
 
-# the numbers of the course's own class; the largest logit is where the largest probability is
+# the largest logit is where the largest probability is
 assert torch.allclose(logits, with_cache(model)(source, read), atol=1e-5)
 assert sum(weight.numel() for weight in model.parameters()) == 206_771
 assert torch.equal(logits.argmax(dim=-1), logits.softmax(dim=-1).argmax(dim=-1))

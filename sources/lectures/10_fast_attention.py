@@ -179,9 +179,9 @@ one_by_one = torch.cat([further_logits(model, token, caches) for token in text.s
 print(f"largest difference of two logits: {(one_by_one - at_once).abs().max():.0e}")
 
 # %% tags=["hide-input"]
+# the model's own logits, also in float64 and in pieces; attention as in course_utils
 from course_utils import fast_attention
 
-# the model's own logits, also in float64 and in pieces; attention as in course_utils
 assert torch.allclose(one_by_one, at_once, atol=1e-4)
 for sizes in ([512], [300, 1, 211]):
     caches = empty_caches(model)
