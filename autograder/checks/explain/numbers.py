@@ -10,6 +10,8 @@ import numpy as np
 
 from autograder.checks.explain.evidence import Array, ResultPair
 
+FEWEST_TO_TELL = 8  # numbers, by which chance is told from a rule
+
 
 def _constants(pair: ResultPair) -> Iterator[tuple[str, float]]:
     """Numbers that a wrong factor often is, with their names; roots first."""
@@ -317,7 +319,7 @@ def not_finite(pair: ResultPair) -> Iterator[str]:
 
 
 def rounded(pair: ResultPair) -> Iterator[str]:
-    """The right numbers with fewer digits."""
+    """The right numbers with fewer digits, or all of them a tiny bit too small or too large."""
     for digits in range(5):
         value = pair.expected.round(digits)
         if np.unique(value).size > 2 and np.abs(value - pair.found).max() < 1e-7:
@@ -337,10 +339,20 @@ def rounded(pair: ResultPair) -> Iterator[str]:
         and 1e-10 < apart < 3e-6
         and not pair.found[zeros].any()
     ):
-        yield (
-            f"{pair.yours} should be in float64 and {pair.verb} right to about seven digits only, "
-            "as in float32. Which step, or which tensor that you make yourself, is in float32?"
-        )
+        ratios = pair.found[~zeros] / pair.expected[~zeros]
+        if ratios.size >= FEWEST_TO_TELL and ((ratios < 1).all() or (ratios > 1).all()):
+            # rounding goes up as often as down
+            side = "small" if ratios[0] < 1 else "large"
+            yield (
+                f"{pair.yours} {pair.verb} nearly right: every number is too {side}, by at most "
+                f"{np.abs(ratios - 1).max():.0e} of its size. Is a small number such as ε or 1e-8 added to what "
+                "you divide by? It changes every result, so leave it out, and treat a division by zero by itself."
+            )
+        else:
+            yield (
+                f"{pair.yours} should be in float64 and {pair.verb} right to about seven digits only, "
+                "as in float32. Which step, or which tensor that you make yourself, is in float32?"
+            )
 
 
 def nearly_right(pair: ResultPair) -> Iterator[str]:

@@ -271,6 +271,15 @@ def test_single_precision_is_seen_where_double_is_asked():
         assert "about seven digits" in told(cases)[1]
 
 
+@pytest.mark.parametrize("guard", [1e-6, -1e-7])
+def test_a_small_number_in_a_divisor_is_not_taken_for_single_precision(guard):
+    for seed in SEEDS:
+        cases = pairs_after(lambda e, x, s: e / (1 + guard), seed, kind="float64")
+        sentence = told(cases)[1]
+        assert "added to what you divide by" in sentence and "float32" not in sentence, sentence
+        assert ("too small" if guard > 0 else "too large") in sentence
+
+
 @pytest.mark.parametrize("right", [None, weights], ids=["numbers", "weights"])
 @pytest.mark.parametrize("other", [None, weights], ids=["numbers", "weights"])
 def test_nothing_is_said_of_numbers_that_have_nothing_to_do_with_each_other(right, other):
