@@ -38,6 +38,7 @@ from autograder.checks.missing import (
     is_unanswered,
     what_hides_it,
     why_missing,
+    why_not_the_later_one,
     why_not_there,
     why_unanswered,
 )
@@ -200,8 +201,13 @@ def decide(
         else ""
     )
 
-    def not_there(verdict: PartVerdict) -> str:
-        return time.spent_on(lambda: why_not_there(verdict.lacks, around), otherwise="")
+    def elsewhere(verdict: PartVerdict) -> str:
+        """What of the rest of the notebook belongs to what is wrong."""
+        if verdict.right:
+            return ""
+        lacks = time.spent_on(lambda: why_not_there(verdict.lacks, around), otherwise="")
+        later = time.spent_on(lambda: why_not_the_later_one(part.name, around), otherwise="")
+        return " ".join(filter(None, (lacks, later)))
 
     if broken and not alone.all_right and not untouched:
         with contextlib.suppress(NotAwarded):
@@ -209,7 +215,7 @@ def decide(
             # an earlier part that is not answered says so when this one calls it
             if not again.unanswered:
                 verdict = _better_of(alone, again, broken)
-                return _with_remark(verdict, hidden or not_there(verdict))
+                return _with_remark(verdict, hidden or elsewhere(verdict))
     if alone.unanswered and hidden:
         return nothing(part, hidden, Obstacle.NONE)
     if alone.unanswered:
@@ -217,7 +223,7 @@ def decide(
     if untouched:
         return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
     verdict = alone.with_names(alone.verdict)
-    return _with_remark(verdict, hidden or not_there(verdict))
+    return _with_remark(verdict, hidden or elsewhere(verdict))
 
 
 def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:

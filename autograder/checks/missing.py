@@ -277,6 +277,16 @@ def what_hides_it(name: str, cells: Sequence[str]) -> str:
     return ""
 
 
+def why_not_the_later_one(name: str, around: Surroundings) -> str:
+    """That a name is defined once more where it no longer counts; empty if it is not."""
+    if not any(True for cell in around.below for _ in _definitions(name, cell)):
+        return ""
+    return (
+        f"`{name}` is defined once more below this check, and only what stands above it counts. If the one "
+        "below is right, put it in the place of this one."
+    )
+
+
 def _calls_super(statement: ast.stmt) -> bool:
     """Whether this is the line `super().__init__()`, with which a released class begins."""
     match statement:

@@ -515,6 +515,12 @@ HANDED_IN: dict[str, HandedIn] = {
         lost=FIRST_LOST,
         told=("stands below the place where it is asked for", "Move it up"),
     ),
+    "a better definition below its check": HandedIn(
+        answers={FIRST: "def attention_weights(x):\n    return x"},
+        after={FIRST: solution(A2)[FIRST]},
+        lost=FIRST_LOST,
+        told=("is defined once more below this check", "put it in the place of this one"),
+    ),
     "a split cell": HandedIn(
         front={FIRST: "def scores_of(x):\n    return x @ x.T\n\n\n"}, split=(FIRST,)
     ),
