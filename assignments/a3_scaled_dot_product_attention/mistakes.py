@@ -185,6 +185,19 @@ class WithoutKeepdims(Softmax):
         return exponentials / exponentials.sum(axis=axis)
 
 
+@stable.mistake("softmax over the whole array", costs=LAST_AXIS)
+class OverTheWholeArray(Softmax):
+    """Your weights sum to one over the whole array, because what is taken off the scores, or divided
+    by, comes from all of them. Each row sums to one by itself, and has a maximum and a sum of its own.
+    Which argument says along which axis?"""
+
+    def shift(self, scores, axis):
+        return scores - scores.max()
+
+    def share(self, exponentials, axis):
+        return exponentials / exponentials.sum()
+
+
 @stable.mistakes_in(Softmax.power, costs=LAST_AXIS)
 class StablePower:
     def powers_of_2(self, shifted):
@@ -498,6 +511,20 @@ class ScaledHide:
         after the softmax. What must a score be before the softmax so that its weight is 0?"""
         return scores
 
+    @called("hidden scores set to 0, then weights, too")
+    def zero_before_and_after(self, scores, mask):
+        """Your hidden weights are 0, but the rest no longer sums to one. Your numbers match hidden
+        scores of 0, and exp(0) is 1, so hidden keys have had their share of the sum by then. Of which
+        number is exp equal to 0?"""
+        return scores if mask is None else scores * mask
+
+    @called("mask added as numbers, then hidden weights set to 0")
+    def added_before_and_filled_after(self, scores, mask):
+        """Your hidden weights are 0, but the rest no longer sums to one. You add the mask to the
+        scores, so that True counts as 1 and False as 0, and hidden keys have had their share of the
+        sum by then. A hidden score must be minus infinity; the others stay as they are."""
+        return scores if mask is None else scores + mask
+
     @costs(ANY_MASK)
     @variants("low", (-1e4, -65504.0, -1e3, -100.0))
     def hidden_by_a_number_that_is_not_low_enough(self, scores, mask, low):
@@ -565,32 +592,28 @@ class MaskIgnored(InSteps):
         return weights
 
 
-for filled in (False, True):
+@scaled.mistake("hidden scores set to 0", costs=(MASK, ANY_MASK, EMPTY))
+class HiddenSetToZero(InSteps):
+    """Your numbers match hidden scores of 0. But exp(0) is 1, so a hidden key still gets weight. Of
+    which number is exp equal to 0?"""
 
-    @scaled.mistake("hidden scores set to 0", costs=(MASK, ANY_MASK, EMPTY))
-    class HiddenSetToZero(InSteps):
-        """Your numbers match hidden scores of 0. But exp(0) is 1, so a hidden key still gets
-        weight. Of which number is exp equal to 0?"""
+    def hide(self, scores, mask):
+        return scores if mask is None else scores * mask
 
-        def hide(self, scores, mask):
-            return scores if mask is None else scores * mask
-
-        def fill(self, weights, mask, filled=filled):
-            return weights * mask if filled and mask is not None else weights
+    def fill(self, weights, mask):
+        return weights
 
 
-for filled in (False, True):
+@scaled.mistake("mask added as numbers", costs=(MASK, ANY_MASK, EMPTY))
+class MaskAdded(InSteps):
+    """You add the mask to the scores, so that True counts as 1 and False as 0. A hidden score must be
+    minus infinity; the others stay as they are."""
 
-    @scaled.mistake("mask added as numbers", costs=(MASK, ANY_MASK, EMPTY))
-    class MaskAdded(InSteps):
-        """You add the mask to the scores, so that True counts as 1 and False as 0. A hidden score
-        must be minus infinity; the others stay as they are."""
+    def hide(self, scores, mask):
+        return scores if mask is None else scores + mask
 
-        def hide(self, scores, mask):
-            return scores if mask is None else scores + mask
-
-        def fill(self, weights, mask, filled=filled):
-            return weights * mask if filled and mask is not None else weights
+    def fill(self, weights, mask):
+        return weights
 
 
 @scaled.mistakes_in(InSteps.fill, costs=EMPTY)

@@ -283,6 +283,18 @@ class PaddingIsWord:
         lengths = (token_ids != pad_id).sum(dim=-1, keepdim=True)
         return torch.arange(token_ids.shape[1]) < lengths
 
+    def first_padding_taken_for_the_length(self, token_ids, pad_id):
+        """You take the place of the first padding for the length of a sentence, and show as many
+        places. Where a sentence has no padding, `argmax` gives 0, and all of it is hidden; and padding
+        can be in front, or between words. Ask of every token by itself whether it is padding."""
+        lengths = (token_ids == pad_id).int().argmax(dim=-1, keepdim=True)
+        return torch.arange(token_ids.shape[1]) < lengths
+
+    def words_marked_by_the_number_of_the_padding(self, token_ids, pad_id):
+        """All is well until `pad_id` is 1. Then everything is hidden, as happens where 1 is written over
+        each word and padding is looked for afterwards. Look for `pad_id` before you change any id."""
+        return (token_ids != pad_id) & (pad_id != 1)
+
     @costs_more("there is no mask")
     def padding_shown(self, token_ids, pad_id):
         """Your mask is True everywhere, so every word attends to padding. Which tokens are no
@@ -398,6 +410,8 @@ class DecoderWords:
             "the sign of pad_id lost",
             "a negative pad_id taken for none",
             "identity for equality",
+            "first padding taken for the length",
+            "words marked by the number of the padding",
             "everything after the first padding hidden",
             "padding hidden only at the end",
             "words counted instead of found",
@@ -560,10 +574,19 @@ class ShiftPlaced:
         1 on, each input is its own target."""
         return torch.cat([begin, target_ids[:, 1:]], dim=1)
 
-    def shifted_along_the_batch(self, begin, target_ids):
+    @variants("begun", ("sentence", "positions", "corner", "nothing"))
+    def shifted_along_the_batch(self, begin, target_ids, begun):
         """Whole sentences moved down by one. Axis 0 holds the sentences; the positions are on axis
         1."""
-        return torch.cat([begin[:1].expand(1, target_ids.shape[1]), target_ids[:-1]])
+        moved = target_ids.roll(1, dims=0)
+        places = {
+            "sentence": (0, ...),
+            "positions": (..., 0),
+            "corner": (0, 0),
+        }
+        if begun in places:
+            moved[places[begun]] = begin[0, 0]
+        return moved
 
     @variants("begun", (False, True))
     def shifted_as_one_long_row(self, begin, target_ids, begun):
@@ -624,13 +647,26 @@ class ShiftPlaced:
 class ShiftBegin:
     @called("argument bos_id ignored, 1 in its place")
     def bos_is_one(self, bos_id):
-        """Position 0 always holds 1. Other vocabularies have another number, so use `bos_id`."""
+        """Position 0 holds 1 where `bos_id` is another number. Vocabularies differ in it, so use
+        `bos_id` as it is."""
         return 1
 
     @called("argument bos_id ignored, 0 in its place")
     def bos_is_zero(self, bos_id):
-        """Position 0 always holds 0. Use `bos_id`."""
+        """Position 0 holds 0 where `bos_id` is another number. Use `bos_id` as it is."""
         return 0
+
+    @called("a bos_id of 0 taken for none")
+    @variants("instead", (1, 2))
+    def never_zero(self, bos_id, instead):
+        """All is well until `bos_id` is 0. Then another number stands at position 0, as `or` and a
+        plain `if` give it, for which 0 is as good as nothing. 0 is an id like any other."""
+        return bos_id or instead
+
+    @called("the sign of bos_id lost")
+    def without_its_sign(self, bos_id):
+        """All is well until `bos_id` is negative. Then its sign is lost. Use `bos_id` as it is."""
+        return abs(bos_id)
 
 
 @shift.mistakes_in(ShiftInSteps.written)

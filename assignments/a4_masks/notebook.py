@@ -204,6 +204,10 @@ def test_padding_mask():
         "with pad_id=-100, the sentence 9, 100, 0, pad has its padding at the end: "
         f"expected True, True, True, False, got {negative}. Are the ids compared with pad_id as it is?"
     )
+    one = padding_mask(torch.tensor([[9, 0, 1]]), pad_id=1)[0, 0, 0].tolist()
+    assert one == [True, True, False], (
+        f"with pad_id=1, the sentence 9, 0, pad should have True, True, False, got {one}"
+    )
 
 
 test_padding_mask()
@@ -298,6 +302,10 @@ def test_decoder_mask():
     assert seen == [1, 2, 3, 3], (
         "with pad_id=-100, the positions of 9, 100, 0, pad should see 1, 2, 3, 3 keys; "
         f"yours see {seen}"
+    )
+    seen = decoder_mask(torch.tensor([[9, 0, 1]]), pad_id=1)[0, 0].sum(dim=-1).tolist()
+    assert seen == [1, 2, 2], (
+        f"with pad_id=1, the positions of 9, 0, pad should see 1, 2, 2 keys; yours see {seen}"
     )
 
 
@@ -397,8 +405,11 @@ def test_shift_right():
     assert torch.equal(target_ids, before), (
         "target_ids was changed, and the loss still needs it. Write into a new tensor."
     )
-    single = shift_right(torch.tensor([[6]]), bos_id=9).tolist()
-    assert single == [[9]], f"for one target alone, expected bos_id alone, [[9]], got {single}"
+    for bos_id in (9, 0, -1):
+        single = shift_right(torch.tensor([[6]]), bos_id).tolist()
+        assert single == [[bos_id]], (
+            f"for one target alone, expected bos_id alone, [[{bos_id}]], got {single}"
+        )
 
 
 test_shift_right()

@@ -28,9 +28,10 @@ def positions(T: int) -> Case:
 def sentences(*rows: str, pad_id: int | None = None) -> Case:
     """Ids (B, S) with a word at each "w" and padding at each "-".
 
-    Without ``pad_id`` the function's own default is used, 0. With it, which must then be neither 0
-    nor 1, the first two words are 0 and 1, and the last two are the neighbours of ``pad_id``. Where
-    there are more, one has the size of ``pad_id`` or its last eight bits, and one its last sixteen.
+    Without ``pad_id`` the function's own default is used, 0. With it, which must then not be 0, the
+    first two words are 0 and 1, and the last two are the neighbours of ``pad_id``, each once and
+    without ``pad_id`` itself. Where there are more, one has the size of ``pad_id`` or its last eight
+    bits, and one its last sixteen.
     """
     is_word = torch.tensor([[mark == "w" for mark in row] for row in rows])
 
@@ -41,6 +42,7 @@ def sentences(*rows: str, pad_id: int | None = None) -> Case:
         if pad_id is None:
             return [torch.where(is_word, words, pad)]
         near = [0, 1, pad - 1, pad + 1, -pad if pad < 0 else pad + 2**8, pad + 2**16]
+        near = [word for word in dict.fromkeys(near) if word != pad]
         places = is_word.nonzero()[[0, 1, -2, -1, 2, 3]] if is_word.sum() > 5 else is_word.nonzero()
         words[tuple(places[: len(near)].T)] = torch.tensor(near[: len(places)])
         return [torch.where(is_word, words, pad), pad_id]
@@ -87,6 +89,7 @@ PADDING_ANYWHERE = (
     sentences("www-"),
     sentences("ww--", "wwww", "w---", "www-"),
     sentences("w", "-"),
+    sentences("www--", "w-www", pad_id=1),
 )
 ANY_SIZE = (
     sentences("wwwww-", "www---", "wwwwww"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,8 @@ def values_agree(expected: Any, got: Any) -> Problem | None:
     if isinstance(expected, tuple):
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return _another_type(expected, got)
-        for number, (wanted, item) in enumerate(zip(expected, got, strict=True)):
+        of_one_precision = _as_coarse_as_the_coarsest(expected, got)
+        for number, (wanted, item) in enumerate(zip(expected, of_one_precision, strict=True)):
             problem = values_agree(wanted, item)
             if problem:
                 return problem.in_result(number)
@@ -88,6 +89,26 @@ def values_agree(expected: Any, got: Any) -> Problem | None:
     if got.shape != expected.shape:
         return _another_shape(expected, got)
     return _numbers_agree(expected, got)
+
+
+def _as_coarse_as_the_coarsest(expected: Sequence[Any], got: Sequence[Any]) -> list[Any]:
+    """NumPy results in float32, if one of them is where float64 was expected.
+
+    NumPy makes float64 of float32 and float64, so that a result may have the dtype of many digits, and
+    those of few.
+    """
+    coarse = any(
+        isinstance(item, np.ndarray)
+        and item.dtype == np.float32
+        and getattr(wanted, "dtype", None) == np.float64
+        for wanted, item in zip(expected, got, strict=True)
+    )
+    return [
+        item.astype(np.float32)
+        if coarse and isinstance(item, np.ndarray) and item.dtype == np.float64
+        else item
+        for item in got
+    ]
 
 
 def are_pairs(value: Any) -> bool:

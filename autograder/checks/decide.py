@@ -317,20 +317,17 @@ class Trial:
 
 
 def _better_of(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdict:
-    """The verdict that counts, with the names from the trial with ours in place, unless that is worse.
+    """The verdict of the trial with ours in place, whole, unless the other one earns more.
+
+    Where both earn the same, this one has no earlier error among its results.
 
     Args:
         alone: with the student's own earlier parts.
         again: with ours in the place of those that are ``broken``.
         broken: their names.
     """
-    verdict = again.verdict
-    if not verdict.right:
-        if verdict.earned < alone.verdict.earned:
-            return alone.with_names(alone.verdict)
-        if verdict.earned == alone.verdict.earned:
-            # the same points, but without the earlier error in the numbers
-            return again.with_names(alone.verdict)
+    if again.verdict.earned < alone.verdict.earned:
+        return alone.with_names(alone.verdict)
     return _with_substitutes(again, broken)
 
 

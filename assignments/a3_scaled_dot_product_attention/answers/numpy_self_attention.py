@@ -264,3 +264,16 @@ def sentence_swapped_and_weights_first(X, Wq, Wk, Wv):
 def sentence_of_keys_unscaled(X, Wq, Wk, Wv):
     weights = rows_softmax(X @ Wq @ (X @ Wk).T)
     return weights @ X @ Wk, weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_with_weights_in_float32(X, Wq, Wk, Wv):
+    Q, K, V = X @ Wq, X @ Wk, X @ Wv
+    weights = rows_softmax(Q @ K.T / np.sqrt(K.shape[-1])).astype(np.float32)
+    return weights @ V, weights
+
+
+@BANK.wrong("numpy_self_attention", named="not scaled")
+def sentence_unscaled_with_weights_in_float32(X, Wq, Wk, Wv):
+    weights = rows_softmax(X @ Wq @ (X @ Wk).T).astype(np.float32)
+    return weights @ (X @ Wv), weights

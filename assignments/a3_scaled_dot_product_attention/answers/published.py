@@ -19,7 +19,7 @@ def softmax_with_the_largest_of_all(scores, axis=-1):
 
 @BANK.wrong(
     "stable_softmax",
-    named=("one maximum for the whole array", "sum over the whole array"),
+    named="softmax over the whole array",
     published="apache/singa#540",
 )
 def softmax_of_a_vector_applied_to_arrays(scores, axis=-1):

@@ -469,3 +469,24 @@ def attention_with_hidden_keys_erased(query, key, value, mask=None):
     weights = (scores - scores.amax(-1, keepdim=True)).exp()
     weights = weights / weights.sum(-1, keepdim=True)
     return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="hidden scores set to 0, then weights, too")
+def attention_with_zeros_before_and_after(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    if mask is None:
+        weights = scores.softmax(-1)
+    else:
+        weights = scores.masked_fill(~mask, 0).softmax(-1).masked_fill(~mask, 0)
+    return weights @ value, weights
+
+
+@BANK.wrong(
+    "scaled_dot_product_attention", named="mask added as numbers, then hidden weights set to 0"
+)
+def attention_with_the_mask_added_and_multiplied(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    scores = scores if mask is None else scores + mask
+    weights = scores.softmax(-1)
+    weights = weights if mask is None else weights * mask
+    return weights @ value, weights

@@ -294,3 +294,8 @@ def softmax_to_base_two_and_one_maximum(scores, axis=-1):
 def softmax_unshifted_and_undivided(scores, axis=-1):
     with np.errstate(all="ignore"):
         return np.exp(scores)
+
+
+@BANK.wrong("stable_softmax", named="softmax over the whole array")
+def softmax_by_the_logarithm_of_one_sum(scores, axis=-1):
+    return np.exp(scores - np.logaddexp.reduce(scores.ravel()))

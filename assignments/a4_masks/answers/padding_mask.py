@@ -171,3 +171,25 @@ def padding_by_logical_not(token_ids, pad_id=0):
 @BANK.wrong("padding_mask", named="padding shown")
 def padding_all_true(token_ids, pad_id=0):
     return torch.ones(len(token_ids), 1, 1, token_ids.shape[1]).bool()
+
+
+@BANK.wrong("padding_mask", named="words marked by the number of the padding")
+def padding_written_into_a_copy_word_by_word(token_ids, pad_id=0):
+    mask = token_ids.clone()
+    mask[mask != pad_id] = 1
+    mask[mask == pad_id] = 0
+    return mask.bool()[:, None, None, :]
+
+
+@BANK.right("padding_mask")
+def padding_written_into_a_copy_by_the_ids(token_ids, pad_id=0):
+    mask = token_ids.clone()
+    mask[token_ids != pad_id] = 1
+    mask[token_ids == pad_id] = 0
+    return mask.bool()[:, None, None, :]
+
+
+@BANK.wrong("padding_mask", named="first padding taken for the length")
+def padding_after_the_first_place(token_ids, pad_id=0):
+    lengths = (token_ids == pad_id).int().argmax(1)
+    return (torch.arange(token_ids.shape[1]) < lengths[:, None])[:, None, None, :]

@@ -249,3 +249,30 @@ def shift_with_bos_last(target_ids, bos_id):
     shifted = target_ids.clone()
     shifted[:, -1] = bos_id
     return shifted
+
+
+@BANK.wrong("shift_right", named="a bos_id of 0 taken for none")
+def shift_with_one_for_no_bos(target_ids, bos_id):
+    return F.pad(target_ids[:, :-1], (1, 0), value=bos_id or 1)
+
+
+@BANK.wrong("shift_right", named="the sign of bos_id lost")
+def shift_with_the_size_of_bos(target_ids, bos_id):
+    return F.pad(target_ids[:, :-1], (1, 0), value=abs(bos_id))
+
+
+@BANK.wrong("shift_right", named="argument bos_id ignored, 1 in its place")
+def shift_with_one_for_bos_below_one(target_ids, bos_id):
+    return F.pad(target_ids[:, :-1], (1, 0), value=bos_id if bos_id > 0 else 1)
+
+
+@BANK.wrong("shift_right", named="shifted along the batch")
+def shift_of_sentences_with_bos_in_front(target_ids, bos_id):
+    shifted = target_ids.roll(1, dims=0)
+    shifted[:, 0] = bos_id
+    return shifted
+
+
+@BANK.wrong("shift_right", named="shifted along the batch")
+def shift_of_sentences_alone(target_ids, bos_id):
+    return torch.roll(target_ids, 1, 0)

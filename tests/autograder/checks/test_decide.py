@@ -1,0 +1,66 @@
+"""A verdict comes from one trial, whole, and what our own answers do on the way stays among us."""
+
+import warnings
+
+import pytest
+
+from assignments import load
+from autograder.checks.decide import decide
+from autograder.checks.drawn_cases import DrawnCases
+from autograder.probe.probe import answer
+
+MASKS = load("a4_masks")
+DECODER = MASKS.part("decoder_mask")
+
+
+HALVES = """
+import torch
+
+def causal_mask(size):
+    return torch.ones(size, size, dtype=torch.bool).tril(1)
+
+def padding_mask(token_ids, pad_id=0):
+    return (token_ids != pad_id)[:, None, None, :]
+
+def joined(token_ids, pad_id):
+    return causal_mask(token_ids.shape[1]) & padding_mask(token_ids, pad_id)[:, 0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("axes", "name"),
+    [
+        ("", "the axis of the heads left out"),
+        ("[None]", "sentences where the heads belong"),
+    ],
+)
+def test_with_points_alike_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
+    namespace = {}
+    exec(
+        f"{HALVES}\ndef decoder_mask(token_ids, pad_id=0):\n    return joined(token_ids, pad_id){axes}",
+        namespace,
+    )
+
+    def probe(message):
+        return answer(message, namespace)
+
+    alone = decide(MASKS, DECODER, probe, [""])
+    verdict = decide(MASKS, DECODER, probe, [""], failed_before=["causal_mask"])
+    assert alone.earned == verdict.earned < DECODER.points
+    problems = {step.asks: step.problem for step in verdict.steps if step.problem}
+    assert list(problems) == ["the shape (B, 1, T, T)"]
+    assert problems["the shape (B, 1, T, T)"].startswith("expected shape")
+    assert [found for found, _ in verdict.mistakes] == [name]
+    assert verdict.stood_in == ("causal_mask",) and "ours in its place" in verdict.remark
+
+
+def test_no_warning_of_a_wrong_answer_of_ours_is_heard():
+    def warns(token_ids, pad_id=0):
+        warnings.warn("deprecated", stacklevel=1)
+        return DECODER.reference(token_ids, pad_id)
+
+    drawn = DrawnCases(DECODER, 0)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        seen = drawn.done_by(warns, 0)
+    assert seen.status == "returned" and not heard
