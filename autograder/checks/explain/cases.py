@@ -139,7 +139,7 @@ def when_it_is_right(attempts: Sequence[CaseRun]) -> Explanation | None:
         if name in PLAIN or len({traits.get(name) for traits in [*wrong, *alike]}) > 1
     }
     if all(item.problem.kind is Kind.INPUT_CHANGED for item in attempts if item.problem):
-        known = {name: (*words, WRITES) for name, (*words, _) in known.items()}
+        known = {name: (yes, no, WRITES) for name, (yes, no, _) in known.items()}
     for name, (with_it, without, question) in known.items():
         divides = _divides(name, wrong, right)
         if divides is not None:
