@@ -359,6 +359,21 @@ class BahdanauScore:
         because W belongs to the state. Where both have the same width, nothing stops you."""
         return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
+    @variants(
+        "copies",
+        (
+            lambda states, B, S: states.repeat(S, 1).view(B, S, -1),
+            lambda states, B, S: states.repeat_interleave(S, 0).view(S, B, -1).transpose(0, 1),
+        ),
+    )
+    def states_of_other_sentences(self, state, annotations, copies):
+        """Words are compared with the states of other sentences. Is there a `repeat`, and then a
+        `view`? `repeat(S, 1)` gives the sentences in the order 0, 1, 0, 1, and `view(B, S, …)`
+        cuts it as if it were 0, 0, 1, 1. No copies are needed. With `state.unsqueeze(1)`, the axis
+        of length 1 fits all words of its own sentence."""
+        states = copies(self.W(state), *annotations.shape[:2])
+        return self.v(self.compare(states, self.U(annotations))).squeeze(-1)
+
     @message(NO_AXIS)
     def state_without_an_axis_for_the_words(self, state, annotations):
         return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
@@ -500,14 +515,29 @@ class BahdanauWeigh:
         return attention.masked_softmax(scores, ~mask) * mask
 
     @costs(MASK, NOTHING_VISIBLE)
-    @variants("masked", (False, True))
-    def hidden_scores_set_to_0(self, scores, mask, masked):
+    def hidden_scores_set_to_0(self, scores, mask):
         """A hidden score became 0, and exp(0) = 1 is a weight like any other. Which score has the
         weight 0?"""
+        return (scores if mask is None else scores * mask).softmax(dim=-1)
+
+    @costs(MASK)
+    def hidden_scores_set_to_0_before_and_weights_after(self, scores, mask):
+        """Hidden weights are 0, but the visible ones no longer sum to one. A hidden score of 0 took
+        part in the softmax, where exp(0) = 1 is added to the sum like any other, and the share that
+        this gave it is lost afterwards. With which score does it add 0?"""
         if mask is None:
             return scores.softmax(dim=-1)
-        weights = (scores * mask).softmax(dim=-1)
-        return weights * mask if masked else weights
+        return (scores * mask).softmax(dim=-1) * mask
+
+    @called("hidden scores set to 0 before and weights after")
+    @costs(MASK, NOTHING_VISIBLE)
+    def hidden_weights_tiny_after(self, scores, mask):
+        """Hidden weights are tiny and not 0, and the visible ones no longer sum to one. A hidden
+        score of 0 took part in the softmax, where exp(0) = 1 is added to the sum like any other.
+        With which score does it add 0, so that its weight is exactly 0?"""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return (scores * mask).softmax(dim=-1).masked_fill(~mask, 1e-9)
 
     @costs(MASK, NOTHING_VISIBLE)
     def mask_added_as_numbers(self, scores, mask):

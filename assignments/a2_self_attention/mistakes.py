@@ -24,7 +24,7 @@ from course_utils import attention
 # ------------------------------------------------------------------ what parts have in common
 
 SCALED = (
-    "Your numbers match scores divided by √D before the softmax. This assignment asks for the "
+    "Your numbers match scores divided by √{width} before the softmax. This assignment asks for the "
     "unscaled dot products of lecture 2; the division comes in lecture 3. Leave it out here."
 )
 RESHAPED = (
@@ -96,10 +96,11 @@ class WeightsShare:
         return scores.sigmoid()
 
     @costs(EXACT)
-    def a_word_does_not_attend_to_itself(self, scores):
+    @variants("low", (-1e9, -torch.inf))
+    def a_word_does_not_attend_to_itself(self, scores, low):
         """The weights on the diagonal are 0, so no word attends to itself. Here each word is
         compared with every word, itself included. Where is the diagonal taken out?"""
-        return scores.masked_fill(torch.eye(len(scores), dtype=torch.bool), -1e9).softmax(dim=-1)
+        return scores.masked_fill(torch.eye(len(scores), dtype=torch.bool), low).softmax(dim=-1)
 
     @costs(EXACT)
     def the_future_hidden(self, scores):
@@ -111,7 +112,7 @@ class WeightsShare:
 
 @weights.mistakes_in(Weighing.scale, costs=EXACT)
 class WeightsScale:
-    @message(SCALED)
+    @message(SCALED.format(width="D"))
     def scaled_although_unscaled_was_asked(self, scores, x):
         return scores / x.shape[1] ** 0.5
 
@@ -141,11 +142,18 @@ class WeightsCompare:
         unit = x / x.norm(dim=-1, keepdim=True)
         return unit @ unit.T
 
-    @variants("power", (1, 2))
-    def distances_for_dot_products(self, x, power):
+    @variants(
+        "distances",
+        (
+            lambda x: torch.cdist(x, x),  # of many words it rounds, so that none is 0
+            lambda x: (x.unsqueeze(1) - x).norm(dim=-1),
+            lambda x: (x.unsqueeze(1) - x).square().sum(dim=-1),
+        ),
+    )
+    def distances_for_dot_products(self, x, distances):
         """Your numbers match scores made of distances, which are the larger the nearer two words
         are. The score asked for is the dot product, which also counts how long the vectors are."""
-        return -((x.unsqueeze(1) - x).norm(dim=-1) ** power)
+        return -distances(x)
 
     @message(RESHAPED)
     def reshape_for_transpose(self, x):
@@ -289,13 +297,13 @@ class Attending(Steps):
     """The reference step by step, so that a mistake can take one of them otherwise."""
 
     def answer(self, query, key, value):
-        weights = self.share(self.scale(self.compare(query, key), query, key))
+        weights = self.share(self.scale(self.compare(query, key), query, key, value))
         return self.result(self.collect(weights, value, query, key), weights)
 
     def compare(self, query, key):
         return query @ key.mT
 
-    def scale(self, scores, query, key):
+    def scale(self, scores, query, key, value):
         return scores
 
     def share(self, scores):
@@ -355,21 +363,24 @@ class BatchShare:
 @batch.mistakes_in(Attending.scale, costs=ONE)
 class BatchScale:
     @message(SCALED)
-    def scaled_although_unscaled_was_asked(self, scores, query, key):
-        return scores / key.shape[-1] ** 0.5
+    @variants("width", ("d_k", "d_v"))
+    def scaled_although_unscaled_was_asked(self, scores, query, key, value, width):
+        return scores / {"d_k": key, "d_v": value}[width].shape[-1] ** 0.5
 
-    @called("divided by d_k")
-    def batch_divided_by_width(self, scores, query, key):
-        """Your numbers match scores divided by d_k. This assignment asks for unscaled scores."""
-        return scores / key.shape[-1]
+    @called("divided by {width}")
+    @variants("width", ("d_k", "d_v"))
+    def batch_divided_by_width(self, scores, query, key, value, width):
+        """Your numbers match scores divided by {width}. This assignment asks for unscaled
+        scores."""
+        return scores / {"d_k": key, "d_v": value}[width].shape[-1]
 
     @variants("axis_of", (lambda query, key: key.shape[1], lambda query, key: query.shape[1]))
-    def scaled_by_the_number_of_words(self, scores, query, key, axis_of):
+    def scaled_by_the_number_of_words(self, scores, query, key, value, axis_of):
         """Your numbers match scores divided by the root of a number of words. This assignment asks
         for unscaled scores."""
         return scores / axis_of(query, key) ** 0.5
 
-    def scores_negated(self, scores, query, key):
+    def scores_negated(self, scores, query, key, value):
         """The better a key matches, the less weight it gets, so your scores have the wrong sign. Is
         there a minus in the exponent?"""
         return -scores
@@ -422,7 +433,7 @@ class BatchCollect:
 
 def with_scores_of(steps, left, right, query, key, value):
     """The answer of some steps, but that ``left`` is compared with ``right``."""
-    weights = steps.share(steps.scale(steps.compare(left, right), query, key))
+    weights = steps.share(steps.scale(steps.compare(left, right), query, key, value))
     return steps.result(steps.collect(weights, value, query, key), weights)
 
 
@@ -484,6 +495,25 @@ class BatchResult:
         sentence's output belongs to query i."""
         return output.mT
 
+    @variants("axes", ((0, 1, 2), 0))
+    def axes_of_length_1_squeezed(self, output, weights, axes):
+        """The numbers are right, but an axis is gone where it has length 1, as with a single
+        sentence. The result is always (B, T, d_v). Is there a `squeeze`?"""
+        return output.squeeze(axes)
+
+
+@batch.mistake("axes of length 1 squeezed", costs=BATCH)
+class ScoresSqueezed(Attending):
+    """All is right until there is a single query or key. On your scores or weights, `squeeze()`
+    takes away every axis of length 1, so that the next step takes one axis for another. The scores
+    are always (B, T, S)."""
+
+    def share(self, scores):
+        return super().share(scores.squeeze())
+
+    def collect(self, weights, value, query, key):
+        return weights @ value
+
 
 # ----------------------------------------------------------------- is_permutation_equivariant
 
@@ -532,6 +562,13 @@ class EquivariantAfter:
         """You compare f(x[permutation]) with the reordered words themselves. The other side needs f
         as well, f(x)[permutation]."""
         return x[permutation]
+
+    def an_output_compared_with_itself_reordered(self, f, x, permutation):
+        """You compare an output of f with the same output reordered, which asks whether its rows
+        are alike. One side needs f(x[permutation]), the other f(x)[permutation]. If your code says
+        `x = x[permutation]`, x is the reordered words from then on, on both sides. Give them a
+        name of their own."""
+        return f(x[permutation])[permutation]
 
 
 @equivariant.mistakes_in(Asking.answer)

@@ -232,6 +232,11 @@ def test_self_attention():
         f"query (2, 3, 4), key (2, 5, 4), value (2, 5, 6): expected (2, 3, 6), "
         f"got {tuple(output.shape)}"
     )
+    wider = self_attention(query, key, torch.cat([value, value], dim=-1))
+    assert torch.allclose(wider[..., :6], output, atol=1e-5), (
+        "with the same values twice, side by side, the first half of the output should stay as it is. "
+        "Do your weights depend on d_v? They come from query and key alone."
+    )
     alone = self_attention(query[1:], key[1:], value[1:])
     assert torch.allclose(output[1:], alone, atol=1e-5), (
         "the second sentence gets another output alone than in the batch. "

@@ -49,7 +49,7 @@ PAIRED = [(name, part) for name, part in PARTS if part.name != BARE_ANSWERS]
 @pytest.mark.parametrize(("assignment", "part"), PAIRED, **IDS)
 @pytest.mark.parametrize(
     "most",
-    [pytest.param(12, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.slow)],
+    [pytest.param(60, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.slow)],
 )
 def test_of_two_mistakes_at_once_one_is_named(assignment, part, most):
     assert share_named(assignment, part, most) >= ENOUGH_NAMED

@@ -709,3 +709,42 @@ class HiddenLayersOfItsOwn(ThreeMaps):
     def scores(self, state, annotations):
         repeated = state.unsqueeze(1).expand(-1, annotations.size(1), -1)
         return self.score(torch.cat([repeated, annotations], dim=-1)).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="states of other sentences")
+class StatesRepeatedAsABatch(ThreeMaps):
+    def scores(self, state, annotations):
+        batch, length, _ = annotations.shape
+        states = state.repeat(length, 1).view(batch, length, -1)
+        return self.v(torch.tanh(self.W(states) + self.U(annotations))).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="states of other sentences")
+class StatesRepeatedWordsFirst(ThreeMaps):
+    def scores(self, state, annotations):
+        batch, length, _ = annotations.shape
+        states = self.W(state).repeat(1, length).view(length, batch, -1).transpose(0, 1)
+        return self.v(torch.tanh(states + self.U(annotations))).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="hidden scores set to 0 before and weights after")
+class SmallScoresThenNoWeights(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(~mask, 1e-9).softmax(dim=-1).masked_fill(~mask, 0.0)
+
+
+@BANK.wrong("BahdanauAttention", named="hidden scores set to 0 before and weights after")
+class NoScoresThenSmallWeights(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(~mask, 0.0).softmax(dim=-1).masked_fill(~mask, 1e-9)
+
+
+@BANK.wrong("BahdanauAttention", named="hidden scores set to 0 before and weights after")
+class ScoresAndWeightsTimesTheMask(ThreeMaps):
+    def softmax(self, scores, mask):
+        visible = torch.ones_like(scores) if mask is None else mask.to(scores.dtype)
+        return (scores * visible).softmax(dim=-1) * visible

@@ -195,3 +195,10 @@ def weights_plus_the_identity(x):
 def weights_of_centred_words(x):
     centred = x - x.mean(dim=0)
     return (centred @ centred.T).softmax(dim=-1)
+
+
+@BANK.wrong("attention_weights", named="a word does not attend to itself")
+def weights_of_the_others(x):
+    scores = x @ x.T
+    scores.fill_diagonal_(float("-inf"))
+    return torch.softmax(scores, dim=-1)

@@ -227,3 +227,15 @@ def asked_about_the_largest(f, x, permutation):
 )
 def asked_inverse_and_exactly(f, x, permutation):
     return torch.equal(f(x[permutation])[permutation], f(x))
+
+
+@BANK.wrong("is_permutation_equivariant", named="an output compared with itself reordered")
+def asked_after_x_was_overwritten(f, x, permutation):
+    x = x[permutation]
+    return torch.allclose(f(x), f(x)[permutation], rtol=1e-4, atol=1e-5)
+
+
+@BANK.wrong("is_permutation_equivariant", named="an output compared with itself reordered")
+def asked_about_one_output(f, x, permutation):
+    result = f(x)
+    return torch.allclose(result, result[permutation], rtol=1e-4, atol=1e-5)

@@ -199,7 +199,7 @@ def batch_added_up(query, key, value):
     return ((query @ key.mT).softmax(-1) @ value).sum(dim=1)
 
 
-@BANK.wrong("self_attention", told="right numbers in another shape")
+@BANK.wrong("self_attention", named="axes of length 1 squeezed")
 def batch_squeezed(query, key, value):
     return ((query @ key.mT).softmax(-1) @ value).squeeze()
 
@@ -239,3 +239,23 @@ def batch_by_the_last_sentence(query, key, value):
     for q, k, v in zip(query, key, value, strict=True):
         output = (q @ k.T).softmax(-1) @ v
     return output.unsqueeze(0)
+
+
+@BANK.wrong("self_attention", named="scaled although unscaled was asked")
+def batch_scaled_by_the_values(query, key, value):
+    return F.softmax(query @ key.mT / value.size(-1) ** 0.5, dim=-1) @ value
+
+
+@BANK.wrong("self_attention", named="divided by d_v")
+def batch_divided_by_the_width_of_the_values(query, key, value):
+    return F.softmax(query @ key.mT / value.size(-1), dim=-1) @ value
+
+
+@BANK.wrong("self_attention", named="axes of length 1 squeezed")
+def batch_without_its_axis(query, key, value):
+    return batch_by_matmul(query, key, value).squeeze(0)
+
+
+@BANK.wrong("self_attention", named="axes of length 1 squeezed")
+def batch_of_squeezed_weights(query, key, value):
+    return torch.matmul((query @ key.mT).softmax(dim=-1).squeeze(), value)

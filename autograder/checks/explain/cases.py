@@ -16,6 +16,7 @@ from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, method_of, times_of
 from autograder.checks.explain.evidence import Explanation
+from autograder.checks.problem import Kind
 from autograder.probe.messages import AnyRequest, ChainRequest, ModuleRequest
 
 LOUD = 50.0  # an input with larger numbers is out of the ordinary
@@ -90,6 +91,8 @@ PLAIN: dict[str, Trait] = {
         "Which tensor does your code make in a dtype of its own?",
     ),
 }
+# what to ask instead where all numbers are right
+WRITES = "Which line writes into an input there, and there alone?"
 # these need several cases on either side before they say anything
 COUNTED: dict[str, Trait] = {
     "T and S": (
@@ -135,6 +138,8 @@ def when_it_is_right(attempts: Sequence[CaseRun]) -> Explanation | None:
         for name, trait in {**PLAIN, **COUNTED, **_of_arguments(attempts[0].part)}.items()
         if name in PLAIN or len({traits.get(name) for traits in [*wrong, *alike]}) > 1
     }
+    if all(item.problem.kind is Kind.INPUT_CHANGED for item in attempts if item.problem):
+        known = {name: (yes, no, WRITES) for name, (yes, no, _) in known.items()}
     for name, (with_it, without, question) in known.items():
         divides = _divides(name, wrong, right)
         if divides is not None:

@@ -134,6 +134,30 @@ def test_calls_that_should_draw_on_are_told_from_others():
     assert "Is something seeded anew in every call" in sentence
 
 
+def test_where_only_an_input_was_changed_nothing_is_asked_about_numbers():
+    def masked(x, mask):
+        return x.masked_fill(~mask, 0.0)
+
+    def opening(x, mask):
+        mask_before = mask.clone()
+        mask[~mask.any(dim=-1)] = True
+        return masked(x, mask_before)
+
+    def hidden(*rows):
+        visible = torch.tensor([[row not in rows] * 3 for row in range(4)])
+        return Case(f"{rows=}", lambda randn: [randn(4, 3), visible.clone()])
+
+    signature = "masked(x (T, D), mask (T, D)) -> z (T, D)"
+    part = part_of(masked, hidden(), hidden(1), hidden(0, 2), signature=signature, strict=True)
+    name, sentence = when_it_is_right(attempts_at(part, opening))
+    assert name == "wrong with a row in which nothing may be seen"
+    assert sentence.endswith("Which line writes into an input there, and there alone?")
+    _, sentence = when_it_is_right(
+        attempts_at(part, lambda x, mask: masked(x, mask) / mask.any(-1, True))
+    )
+    assert sentence.endswith("what does a softmax of −∞ alone give?")
+
+
 def test_what_is_found_in_strict_steps_alone_says_nothing_of_arguments():
     """The dtype is looked at in one step, whose cases happen to be those with `extra`."""
     part = Part("double(x (T, D), extra=0)", double, ("lecture 0", "link"))
