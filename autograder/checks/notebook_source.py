@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import re
 import symtable
@@ -46,7 +47,7 @@ UNREADABLE = (
     ValueError,
     RecursionError,
     MemoryError,
-)  # what Python raises over a text that is none
+)  # what Python raises over a text that is none, or code that it cannot write as one
 
 Read = TypeVar("Read")
 
@@ -262,6 +263,18 @@ def statements_of(cell: str) -> list[ast.stmt]:
         return []
 
 
+def written_out(node: ast.AST) -> str:
+    """Code that says the same as a node; empty where there is none, or none that Python writes.
+
+    It writes no expression in an f-string that would need a backslash there, as one with a no-break space does, no
+    whole number of more than 4300 digits, which code may hold in base 16, and nothing too deep.
+    """
+    try:
+        return ast.unparse(node)
+    except UNREADABLE:
+        return ""
+
+
 def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
     """What stands below a cell magic, as below `%%time`, after the statement itself."""
     call = statement.value if isinstance(statement, ast.Expr) else None
@@ -359,11 +372,10 @@ def _global_names(statement: ast.stmt) -> set[str]:
         for child in table.get_children():
             yield from walk(child, False)
 
-    try:
-        text = ast.unparse(statement)
-        return set(walk(symtable.symtable(text, "notebook", "exec"), True))
-    except (SyntaxError, RecursionError, MemoryError):  # a sum of some thousand pieces
-        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    if text := written_out(statement):
+        with contextlib.suppress(SyntaxError, *UNREADABLE):  # a sum of some thousand pieces
+            return set(walk(symtable.symtable(text, "notebook", "exec"), True))
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 def _imported_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
