@@ -9,6 +9,7 @@ import re
 import symtable
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -362,6 +363,20 @@ def _header(statement: ast.For | ast.With | ast.If | ast.While) -> ast.stmt:
     return ast.fix_missing_locations(ast.copy_location(header, statement))
 
 
+class _NamesAlone(ast.NodeTransformer):
+    """Takes out of a statement texts and numbers, which are what Python may be unable to write."""
+
+    def visit_Constant(self, _node: ast.Constant) -> ast.expr:
+        return ast.Constant(None)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        return ast.Tuple([self.visit(each) for each in node.values], ast.Load())
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        both = [node.value, *([node.format_spec] if node.format_spec else [])]
+        return ast.Tuple([self.visit(each) for each in both], ast.Load())
+
+
 def _global_names(statement: ast.stmt) -> set[str]:
     """Names that a statement looks up in the notebook, as opposed to its own locals."""
 
@@ -372,9 +387,9 @@ def _global_names(statement: ast.stmt) -> set[str]:
         for child in table.get_children():
             yield from walk(child, False)
 
-    if text := written_out(statement):
-        with contextlib.suppress(SyntaxError, *UNREADABLE):  # a sum of some thousand pieces
-            return set(walk(symtable.symtable(text, "notebook", "exec"), True))
+    with contextlib.suppress(SyntaxError, *UNREADABLE):  # a sum of some thousand pieces
+        text = written_out(statement) or ast.unparse(_NamesAlone().visit(deepcopy(statement)))
+        return set(walk(symtable.symtable(text, "notebook", "exec"), True))
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
