@@ -35,6 +35,9 @@ LARGEST_SETTINGS = 1 << 20
 
 # code that is read: letters of a cell or of a file beside the notebook, and of all that one part can reach
 LONGEST_CODE, MOST_CODE = 200_000, 1_000_000
+LONGEST_ASKED_ABOUT = (
+    12_000  # letters of a definition that its author is asked about, with what it calls
+)
 # letters of a word in a line that IPython reads, which goes through them again for each
 LONGEST_MAGIC = 1_000
 MOST_MAGICS = 100  # of a cell that IPython reads as a whole, which it does once for each
@@ -72,9 +75,10 @@ ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
 
 # seconds of processor time: to read the code of one submission, for all that is looked for in it; to look at
 # the answers of a part, and to find a name for what is wrong with them; to clean a notebook, and to write its page;
-# to compare it with the course's own code
+# to compare it with the course's own code; to find in a definition what its author can be asked; to read settings
 SECONDS_TO_READ, SECONDS_TO_JUDGE, SECONDS_TO_NAME = 10.0, 30.0, 30.0
 SECONDS_TO_CLEAN, SECONDS_TO_WRITE, SECONDS_TO_COMPARE = 20.0, 20.0, 2.0
+SECONDS_TO_ASK, SECONDS_FOR_SETTINGS = 5.0, 5.0
 SECONDS_BETWEEN_ALARMS = 1.0
 
 MOST_MEMORY = 1 << 30  # bytes of the process, beyond what its imports take

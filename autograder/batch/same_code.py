@@ -19,6 +19,7 @@ from autograder.batch.course import open_course
 from autograder.batch.similarity import signs_of, statements_in
 from autograder.bounds import LONGEST_CODE, SECONDS_TO_COMPARE, in_time
 from autograder.checks.course import course as course_taught
+from autograder.checks.notebook_source import written_out
 from autograder.grade.report import Report, grade_id_of
 
 # of an answer, for it to say anything if names agree, and if they do not; a line with a softmax has some fifteen
@@ -52,11 +53,8 @@ def definitions_in(
         for statement in statements_in(source):
             if isinstance(statement, ast.FunctionDef | ast.ClassDef) and statement.name in parts:
                 without = _without_docstrings(statement)
-                try:
-                    text = ast.unparse(without)
-                except (RecursionError, MemoryError):
-                    continue  # nobody writes so deep an expression by hand
-                yield statement.name, Definition(text, tuple(signs_of(without.body)))
+                if text := written_out(without):
+                    yield statement.name, Definition(text, tuple(signs_of(without.body)))
 
 
 def _without_docstrings(

@@ -191,8 +191,12 @@ def _signs_of(node: ast.AST) -> Iterator[str]:
         case ast.Name(name):
             yield name if name in BUILTINS else "name"
             return
+        case ast.Constant(str() | bytes()):
+            yield "text"
+            return
         case ast.Constant(value):
-            yield "text" if isinstance(value, str | bytes) else repr(value)
+            # only to base 16 does Python write all whole numbers that code may hold
+            yield hex(value) if type(value) is int else repr(value)
             return
         case ast.arg() | ast.JoinedStr():
             yield type(node).__name__

@@ -12,6 +12,7 @@ from autograder.batch.findings import Finding, findings_in
 from autograder.batch.run import grader_digest
 from autograder.batch.same_code import Definitions, courses_own
 from autograder.checks.verdicts import SIGNS
+from autograder.faults import fault_of
 from autograder.files import digest_of
 from autograder.grade.report import CHECK, Report
 
@@ -157,13 +158,18 @@ def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
         return Summary(report.broken)
     failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
     doubted = list(doubts(report))
+    try:
+        own = courses_own(report, taught)
+    except Exception as error:  # noqa: BLE001 (it is a hint, and the row holds points)
+        own = {}
+        failures.append(str(fault_of("comparing answers with the course's own code", error)))
     return Summary(
         reasons=(*failures, *reasons_for(report), *doubted),
         findings=tuple(findings_in(report, student)),
         signatures={part: verdict.signature for part, verdict in report.verdicts.items()},
         seconds=sum(report.seconds.values()),
         doubted=bool(doubted or report.faults),
-        courses_own=courses_own(report, taught),
+        courses_own=own,
     )
 
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.checks.notebook_source import Definitions, as_python, statements_of
+from autograder.checks.notebook_source import Definitions, as_python, statements_of, written_out
 from autograder.probe.messages import ErrorSeen
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -194,9 +194,8 @@ def why_not_there(name: str, around: Surroundings) -> str:
         binding = next((one for one in body if name in _bound_by(one)), None)
         if binding is None:
             continue
-        try:
-            first = ast.unparse(binding).partition("\n")[0]
-        except (RecursionError, MemoryError):
+        first = written_out(binding).partition("\n")[0]
+        if not first:
             continue
         if isinstance(binding, ast.Import | ast.ImportFrom) and stopped.kind in (
             "ImportError",

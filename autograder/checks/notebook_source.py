@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import re
 import symtable
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -46,7 +48,7 @@ UNREADABLE = (
     ValueError,
     RecursionError,
     MemoryError,
-)  # what Python raises over a text that is none
+)  # what Python raises over a text that is none, or code that it cannot write as one
 
 Read = TypeVar("Read")
 
@@ -262,6 +264,18 @@ def statements_of(cell: str) -> list[ast.stmt]:
         return []
 
 
+def written_out(node: ast.AST) -> str:
+    """Code that says the same as a node; empty where there is none, or none that Python writes.
+
+    It writes no expression in an f-string that would need a backslash there, as one with a no-break space does, no
+    whole number of more than 4300 digits, which code may hold in base 16, and nothing too deep.
+    """
+    try:
+        return ast.unparse(node)
+    except UNREADABLE:
+        return ""
+
+
 def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
     """What stands below a cell magic, as below `%%time`, after the statement itself."""
     call = statement.value if isinstance(statement, ast.Expr) else None
@@ -349,6 +363,20 @@ def _header(statement: ast.For | ast.With | ast.If | ast.While) -> ast.stmt:
     return ast.fix_missing_locations(ast.copy_location(header, statement))
 
 
+class _NamesAlone(ast.NodeTransformer):
+    """Takes out of a statement texts and numbers, which are what Python may be unable to write."""
+
+    def visit_Constant(self, _node: ast.Constant) -> ast.expr:
+        return ast.Constant(None)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        return ast.Tuple([self.visit(each) for each in node.values], ast.Load())
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        both = [node.value, *([node.format_spec] if node.format_spec else [])]
+        return ast.Tuple([self.visit(each) for each in both], ast.Load())
+
+
 def _global_names(statement: ast.stmt) -> set[str]:
     """Names that a statement looks up in the notebook, as opposed to its own locals."""
 
@@ -359,11 +387,10 @@ def _global_names(statement: ast.stmt) -> set[str]:
         for child in table.get_children():
             yield from walk(child, False)
 
-    try:
-        text = ast.unparse(statement)
+    with contextlib.suppress(SyntaxError, *UNREADABLE):  # a sum of some thousand pieces
+        text = written_out(statement) or ast.unparse(_NamesAlone().visit(deepcopy(statement)))
         return set(walk(symtable.symtable(text, "notebook", "exec"), True))
-    except (SyntaxError, RecursionError, MemoryError):  # a sum of some thousand pieces
-        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 def _imported_names(nodes: Iterable[ast.AST]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autograder.checks.notebook_source import Definitions
+from autograder.checks.notebook_source import Definitions, written_out
 
 # other names under which PyTorch has what a disallowed name stands for
 GRADER = "autograder"  # a package that holds answers, as those of the course do
@@ -116,7 +116,7 @@ def _uses(
 ) -> Used | None:
     if isinstance(node, ast.Attribute) and node.attr in disallowed:
         own_method = isinstance(node.value, ast.Name) and node.value.id in mine
-        return None if own_method else Used(ast.unparse(node))
+        return None if own_method else Used(written_out(node) or node.attr)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         return Used(node.id) if node.id in disallowed and node.id not in free else None
     if isinstance(node, ast.alias) and node.name.split(".")[-1] in disallowed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 # axes and places, an exponent, the base of positions' frequencies, and a number that saves a root
@@ -24,25 +25,47 @@ OTHER_NAMES = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Change:
+    """Something in a line that somebody could write in another way.
+
+    Attributes:
+        line: its number, from 1.
+        start, end: from which byte of the line to which.
+        new: what to put there.
+    """
+
+    line: int
+    start: int
+    end: int
+    new: str
+
+    def made_in(self, line: str) -> str:
+        """The line with this change."""
+        was = line.encode()
+        return (was[: self.start] + self.new.encode() + was[self.end :]).decode()
+
+
 def lines_of(source: str) -> list[str]:
     """The lines that Python's reader finds; to it, other line ends than usual are letters."""
     return [line.decode() for line in source.encode().splitlines()]
 
 
-def changes_in(source: str) -> list[tuple[int, str]]:
-    """Lines, by their numbers from 1, and how somebody could write them instead.
+def changes_in(source: str) -> list[Change]:
+    """What somebody could write in another way.
 
     What then comes out, and whether that is anything else, is not known. In a constructor few things are
     changed, because most would only show in other random weights.
     """
     lines = [line.encode() for line in lines_of(source)]  # places in a line are counted in bytes
-    found: list[tuple[int, str]] = []
+    found: list[Change] = []
 
     def note(line: int, column: int, old: str, new: str) -> None:
-        start, rest = lines[line - 1][:column], lines[line - 1][column:]
-        changed = start + rest.replace(old.encode(), new.encode(), 1)
-        if changed != lines[line - 1]:
-            found.append((line, changed.decode()))
+        # a text's letters may be halves of one, which no line holds
+        was = old.encode("utf-8", "surrogatepass")
+        start = lines[line - 1].find(was, column)
+        if was and start >= 0 and new != old:
+            found.append(Change(line, start, start + len(was), new))
 
     kept = set()  # a number is changed with its sign, and results keep their order
     tree = ast.parse(source)
@@ -53,29 +76,29 @@ def changes_in(source: str) -> list[tuple[int, str]]:
             case ast.FunctionDef(name="__init__"):
                 kept |= {*map(id, ast.walk(node))}
     for node in ast.walk(tree):
-        for place, old, new in () if id(node) in kept else _replaced(source, node):
+        for place, old, new in () if id(node) in kept else _replaced(lines, node):
             note(place.lineno, place.col_offset, old, new)
         for place, old, new in _replaced_behind(node):
             note(place.end_lineno or 1, place.end_col_offset or 0, old, new)
     return found
 
 
-def _replaced(source: str, node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
+def _replaced(lines: list[bytes], node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
     """Expressions that begin with something, and what to put in its place."""
     match node:
         case ast.Constant(value=bool() as value):
             yield node, str(value), str(not value)
-        case ast.Constant(value=str() as value) if re.search(r"->.*\w\w$", value):  # of an einsum
+        case ast.Constant(value=str() as value) if _is_of_an_einsum(value):
             yield node, value, value[:-2] + value[:-3:-1]
         case ast.Constant() | ast.Call() | ast.UnaryOp() if new := _other_number(node):
-            yield node, ast.get_source_segment(source, node) or "", new
+            yield node, _text_of(lines, node), new
         case ast.UnaryOp(op=ast.Invert()):
             yield node, "~", ""
         case ast.Call(args=several) | ast.List(elts=several) | ast.Tuple(elts=several):
             for one, other in pairwise(several):  # in each other's place
-                texts = [ast.get_source_segment(source, each) or "" for each in (one, other)]
+                texts = [_text_of(lines, each) for each in (one, other)]
                 numbers = [isinstance(each, ast.Constant) for each in (one, other)]
-                if numbers[0] == numbers[1] and texts[0] != texts[1]:
+                if numbers[0] == numbers[1] and texts[0] != texts[1] and all(texts):
                     yield one, ", ".join(texts), ", ".join(reversed(texts))
         case ast.FunctionDef(args=ast.arguments(args=arguments, defaults=defaults)):
             needed = arguments[: len(arguments) - len(defaults)]
@@ -85,6 +108,19 @@ def _replaced(source: str, node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]
                 match each:
                     case ast.Name(id=name, ctx=ast.Load()) if others.get(name, name) != name:
                         yield each, name, others[name]
+
+
+def _is_of_an_einsum(text: str) -> bool:
+    """Whether a text ends with an arrow and axes, of which the last two can change places."""
+    _, arrow, axes = text.rpartition("->")
+    return bool(arrow and re.fullmatch(r"\w\w", axes[-2:]))
+
+
+def _text_of(lines: list[bytes], node: ast.expr) -> str:
+    """How an expression is written, if that is on one line, within which things are changed; else empty."""
+    if node.lineno != node.end_lineno:
+        return ""
+    return lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
 
 
 def _replaced_behind(node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:

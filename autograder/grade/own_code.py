@@ -14,6 +14,7 @@ import random
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,15 @@ from msgspec import structs
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder.bounds import LONGEST_CODE
+from autograder.bounds import LONGEST_ASKED_ABOUT, LONGEST_CODE, SECONDS_TO_ASK, in_time
 from autograder.checks.cases import Case
 from autograder.checks.check import Part
 from autograder.checks.course import course
 from autograder.checks.drawn_cases import request_of
+from autograder.checks.notebook_source import UNREADABLE, written_out
 from autograder.checks.reply import observations_in
 from autograder.files import digest_of
-from autograder.grade.code_changes import changes_in, lines_of
+from autograder.grade.code_changes import Change, changes_in, lines_of
 from autograder.grade.grading import Kernel, NotebookStopped, graded_part
 from autograder.grade.self_check import NotGradable, answered_by, check_notebook, own_grading
 from autograder.probe.messages import AnyRequest, CallRequest, ModuleRequest, Questions
@@ -127,7 +129,8 @@ def drawn_from(
     by_line: list[OwnQuestion] = []
     by_change: list[list[OwnQuestion]] = []
     for part in parts:
-        if part.example and (source := _defined_in(own, part.name)):
+        source = in_time(SECONDS_TO_ASK, partial(_defined_in, own, part.name), "")
+        if part.example and 0 < len(source) <= LONGEST_ASKED_ABOUT:
             code = _OwnCode(kernel, part, part.example, source, drawn)
             by_line += code.after_which_line()
             by_change.append([*islice(code.changed(), NUMBER)])
@@ -144,17 +147,23 @@ def _defined_in(cells: list[str], name: str) -> str:
     for source in cells:
         try:
             statements = ast.parse(source).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # such as a line magic
+        except (SyntaxError, *UNREADABLE):  # such as a line magic
             continue
         lines = lines_of(source)
         for one in statements:
             if isinstance(one, ast.FunctionDef | ast.ClassDef):
                 start = min(each.lineno for each in (one, *one.decorator_list))
                 defined.pop(one.name, None)  # the last definition counts, at its place
-                defined[one.name] = "\n".join(lines[start - 1 : one.end_lineno])
+                # that it goes on in an empty line makes no sense where nothing follows
+                defined[one.name] = "\n".join(lines[start - 1 : one.end_lineno]).rstrip("\\")
     wanted, found = [name], {name}
     while wanted:
-        tree = ast.parse(defined.get(wanted.pop(), ""))
+        this = wanted.pop()
+        try:
+            tree = ast.parse(defined.get(this, ""))
+        except (SyntaxError, *UNREADABLE):  # a decorator that begins on a line above its name
+            del defined[this]
+            continue
         nodes = [*ast.walk(tree)]
         own = {node.arg for node in nodes if isinstance(node, ast.arg)}
         names = {node.id for node in nodes if isinstance(node, ast.Name)} & {*defined} - own - found
@@ -192,9 +201,8 @@ class _OwnCode:
         """The question after which line something is there, if there are several lines to choose from."""
         asked = [one for each in self.requests for one in (each, NOTED)]
         filled = self.source.replace("empty", "zeros")  # nobody knows what is there before
-        try:
-            noting = _noting(filled)
-        except RecursionError:  # deeper than Python writes it out
+        noting = in_time(SECONDS_TO_ASK, partial(_noting, filled), "")
+        if not noting:
             return
         noted = [self._plain(each) for each in self._results(noting, asked)[1::2]]
         if not noted or not all(noted) or len({line for line, _ in noted[0]} - {0}) < 2:
@@ -220,8 +228,10 @@ class _OwnCode:
     def changed(self) -> Iterator[OwnQuestion]:
         """A question for each change that moves a number and raises nothing."""
         right = self._results(self.source, self.requests)
-        changes = changes_in(self.source)
-        for line, new in self.drawn.sample(changes, min(MOST, len(changes))):
+        none: list[Change] = []
+        changes = in_time(SECONDS_TO_ASK, partial(changes_in, self.source), none)
+        for change in self.drawn.sample(changes, min(MOST, len(changes))):
+            line, new = change.line, change.made_in(self.lines[change.line - 1])
             found = self._certain("\n".join([*self.lines[: line - 1], new, *self.lines[line:]]))
             for request, was, other in zip(self.requests, right, found, strict=False):
                 if moved := _moved(was, other):
@@ -300,7 +310,10 @@ class _OwnCode:
 
 
 def _noting(source: str) -> str:
-    """The source, noting after each line which tensors there are, and as line 0 what is handed over."""
+    """The source, noting after each line which tensors there are, and as line 0 what is handed over.
+
+    Empty where Python does not write it out.
+    """
     tree = ast.parse(source)
     for node in [*ast.walk(tree)]:
         for name in ("body", "orelse", "finalbody"):
@@ -310,13 +323,15 @@ def _noting(source: str) -> str:
                 noted = _note(0 if is_function else getattr(node, "lineno", body[0].lineno))
                 for one in body:
                     if isinstance(one, ast.Return) and one.value:
-                        noted += ast.parse(f"_result = {ast.unparse(one.value)}").body
+                        result: list[ast.expr] = [ast.Name("_result", ast.Store())]
+                        noted.append(ast.Assign(result, one.value, lineno=one.lineno))
                         one.value = ast.Name("_result", ast.Load())
                         noted += [*_note(one.lineno), one]
                     else:
                         noted += [one, *_note(one.lineno)]
                 setattr(node, name, noted)
-    return NOTES + ast.unparse(ast.fix_missing_locations(tree))
+    text = written_out(tree)
+    return NOTES + text if text else ""
 
 
 def _note(line: int) -> list[ast.stmt]:

@@ -262,7 +262,9 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
             if sources:
                 questions = structs.replace(questions, substitutes=dict.fromkeys(sources, ""))
                 message = encode(questions)
-            if self._ours is None:
+            if self._ours is None or self._ours.ended:
+                if self._ours:
+                    self._ours.__exit__()
                 limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
                 self._ours = KernelClient(self.kernels, limits)
             self._ours.let_stand_in(sources, functions)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell
 
 from autograder.checks.check import Assignment
@@ -189,7 +189,7 @@ def add_checks(notebook: NotebookNode, assignment: Assignment) -> None:
             notebook.cells.append(cell)
         cell.source = text
         marks = {"grade_id": f"{CHECK}{part.name}", "grade": True, "locked": True}
-        cell.metadata = NotebookNode(nbgrader={**marks, "points": part.points})
+        cell.metadata = from_dict({"nbgrader": {**marks, "points": part.points}})
 
 
 def _keep_points(notebook: NotebookNode, text: str) -> None:

@@ -97,6 +97,9 @@ class Channel(Generic[Arriving]):
             ChannelClosed: the other side is gone, or what it sends is no frame of ours.
         """
         while True:
+            # what has come already is taken without waiting, and may be thousands of frames
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutError
             text, body = self._frame(deadline)
             if values_in(text) > MOST_VALUES:
                 _look_through(text)

@@ -172,7 +172,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         self._send(StandInOrder(functions), encode(sources))
 
     def call(self, message: bytes) -> bytes:
-        """What comes of a call of what stands in; nothing where that has ended this kernel."""
+        """What comes of a call of what stands in; nothing where this has ended, as it does when none comes in time."""
         try:
             cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
             self._send(CallOrder(cpu, seconds), message)
@@ -181,8 +181,17 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
                 reply, body = self._receive(deadline)
                 if isinstance(reply, Answers):
                     return body
-        except (KernelDied, KernelStuck):
-            return b""
+        except KernelStuck:  # else its late answer would be taken for that to the next call
+            self.process.kill()
+            self.process.wait()
+        except KernelDied:
+            pass
+        return b""
+
+    @property
+    def ended(self) -> bool:
+        """Whether its process has ended."""
+        return self.process.poll() is not None
 
     @property
     def seconds_left(self) -> float:

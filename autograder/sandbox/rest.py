@@ -91,7 +91,7 @@ class Rest:
             first, last = _first_line(statement), statement.end_lineno or statement.lineno
             beside_others = max(on_line[first], on_line[last]) > 1  # a semicolon is between them
             if beside_others or statement not in body:
-                text = ast.unparse(statement)
+                text = _written(self._text, statement)
                 found[first] = f"{found[first]}; {text}" if first in found else text
             else:
                 found |= {number: lines[number - 1] for number in range(first, last + 1)}
@@ -99,6 +99,14 @@ class Rest:
             return ""
         found.setdefault(1, "#")  # IPython takes empty lines above the first one away
         return "\n".join(found.get(number, "") for number in range(1, max(found) + 1))
+
+
+def _written(source: str, statement: ast.stmt) -> str:
+    """A simple statement on one line, or as it was typed where Python cannot write it."""
+    try:
+        return ast.unparse(statement)
+    except (ValueError, RecursionError, MemoryError):  # such as over `f"{'\u00a0'}"`
+        return ast.get_source_segment(source, statement) or ""
 
 
 def _others(statement: ast.stmt, error: BaseException) -> list[ast.stmt]:

@@ -10,7 +10,7 @@ import pytest
 
 from assignments import load
 from autograder.__main__ import main
-from autograder.batch import same_code
+from autograder.batch import same_code, student_result
 from autograder.batch.alike_page import write_similar_pairs
 from autograder.batch.same_code import (
     BUT_FOR_NAMES,
@@ -193,11 +193,39 @@ def test_code_that_takes_too_long_to_compare_is_not_compared(monkeypatch):
     assert courses_own(report_on(ANSWER * 200), TAUGHT) == {}
 
 
-def test_an_expression_too_deep_to_be_written_down_spoils_nobody_elses_comparison():
-    deep = "def attention_weights(x):\n    return " + "1+" * 1000 + "1"
-    assert ast.parse(deep)  # so that there is something to write down
-    answers = {"ada": [WRONG], "ben": [WRONG], "eve": [deep]}
+UNWRITABLE = {
+    "too deep": "1+" * 1000 + "1",
+    "a no-break space": "f\"{'\u00a0'.join(map(str, x))}\"",
+    "a long number": "0x1" + "0" * 4000,
+}
+
+
+@pytest.mark.parametrize("kind", UNWRITABLE)
+def test_an_expression_that_cannot_be_written_down_spoils_nobodys_comparison_nor_row(kind):
+    odd = f"def attention_weights(x):\n    return {UNWRITABLE[kind]}"
+    assert ast.parse(odd)  # so that there is something to write down
+    answers = {"ada": [WRONG], "ben": [WRONG], "eve": [odd]}
     assert said_of(same_answers, answers, []) == [["ada", "ben"]]
+    list(fingerprints([odd]))
+    summary = summary_of("eve", report_on(f"{WRONG}\n\n{odd}"), TAUGHT)
+    assert summary.courses_own == {} and not summary.broken and not summary.reasons
+
+
+def test_a_hint_that_fails_costs_nobody_the_row(monkeypatch):
+    def fails(*_):
+        raise ValueError("odd")
+
+    monkeypatch.setattr(student_result, "courses_own", fails)
+    summary = summary_of("eve", report_on(WRONG), TAUGHT)
+    assert not summary.broken and summary.signatures
+    assert summary.reasons == (
+        "the grader itself failed while comparing answers with the course's own code: ValueError: odd",
+    )
+
+
+def test_long_numbers_are_told_apart():
+    one, other = (f"def f(x):\n    return x + 0x{digit}{'0' * 4000} * x - x" for digit in "12")
+    assert prints(one) and prints(one) != prints(other)
 
 
 def handed_in(course, answers):

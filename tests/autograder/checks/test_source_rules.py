@@ -1,7 +1,7 @@
 import pytest
 
 from assignments import COURSE
-from autograder.checks.source_rules import find
+from autograder.checks.source_rules import Used, find
 
 DISALLOWED = ("scaled_dot_product_attention", "MultiheadAttention")
 MODULES = ("course_utils.signoff",)
@@ -84,6 +84,22 @@ def test_what_another_part_uses_is_charged_there():
     assert used(*cells)
     assert find(cells, "part", DISALLOWED, MODULES, other_parts=("earlier",)) is None
     assert find(cells, "earlier", DISALLOWED, MODULES, other_parts=("earlier",))
+
+
+UNWRITABLE = ["f\"{'\u00a0'.join(map(str, q))}\"", "0x1" + "0" * 4000]
+
+
+@pytest.mark.parametrize("code", UNWRITABLE, ids=["a no-break space", "a long number"])
+def test_code_that_python_does_not_write_is_read_all_the_same(code):
+    helper = "def helper(q):\n    return F.scaled_dot_product_attention(q, q, q)"
+    assert used(helper, f"def part(q):\n    print({code})\n    return helper(q)")
+    assert used(f"def part(q):\n    return F[{code}].MultiheadAttention(q)") == Used(
+        "MultiheadAttention"
+    )
+    scratch = "weights = F.scaled_dot_product_attention(q, q, q)"
+    own = f"def part(q):\n    print({code})\n    weights = q\n    return weights"
+    assert used(scratch, own) is None
+    assert used(scratch, own.replace("weights = q", f"print(f'{{q:{{weights}}}}', {code})"))
 
 
 ANSWER = "{indent}def part(q):\n{indent}    return F.scaled_dot_product_attention(q, q, q)\n"

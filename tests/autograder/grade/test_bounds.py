@@ -505,8 +505,12 @@ def test_what_is_no_name_is_looked_for_nowhere(monkeypatch):
     assert why_not_there("", Surroundings((stopped,))) == ""
 
 
-def test_a_sum_of_many_pieces_is_no_error_of_ours():
-    deep = "1+" * 2_900 + "1"
-    assert what_hides_it("f", [f"def f():\n return {deep}"]) == ""
-    stopped = StoppedCell(f"1/0\nx = {deep}", "ZeroDivisionError: x", "1/0")
+@pytest.mark.parametrize(
+    "odd",
+    ["1+" * 2_900 + "1", "0x1" + "0" * 4000, "f\"{'\u00a0'}\""],
+    ids=["a sum of many pieces", "a long number", "a no-break space"],
+)
+def test_what_python_does_not_write_is_no_error_of_ours(odd):
+    assert what_hides_it("f", [f"def f():\n return {odd}"]) == ""
+    stopped = StoppedCell(f"1/0\nx = {odd}", "ZeroDivisionError: x", "1/0")
     assert why_not_there("x", Surroundings((stopped,))) == ""

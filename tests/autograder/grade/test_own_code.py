@@ -7,6 +7,7 @@ import random
 import re
 import sys
 import textwrap
+import time
 
 import nbformat
 import numpy as np
@@ -17,6 +18,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from assignments import COURSE
 from assignments.a2_self_attention.rubric import weights
 from autograder.__main__ import main
+from autograder.bounds import SECONDS_TO_ASK
+from autograder.grade.code_changes import changes_in
 from autograder.grade.own_code import MOST, OwnQuestion, drawn_from
 from autograder.probe import probe
 from tests.sample_class import ASSIGNMENT, ROOT, submission
@@ -329,6 +332,11 @@ ODD_CODE = {
     "a list": "return [torch.softmax(x @ x.T, dim=-1)]",
     "a line of a formula": f"y = (\n  x\n  /\n  2\n)\n    {RIGHT_END}",
     "one line": f"y = x; {RIGHT_END}",
+    "what Python does not write": f"y = f\"{{'\u00a0'}}\", 0x1{'0' * 4000}\n    {RIGHT_END}",
+    "half a letter": f"y = '->\\ud800ab'\n    {RIGHT_END}",
+    "a table": f"y = [{'0,1,' * 40_000}]\n    {RIGHT_END}",
+    "arrows": f"y = '{'->' * 90_000}'\n    {RIGHT_END}",
+    "numbers on lines of their own": f"y = float(\n'-inf')\n    {RIGHT_END}",
     "letters without end": "y = 1\n" + "    y = 2\n" * 30_000 + f"    {RIGHT_END}",
 }
 
@@ -338,6 +346,38 @@ def test_whatever_the_code_is_an_answer_is_a_number(kind):
     cells = [f"def attention_weights(x):\n    {ODD_CODE[kind]}"]
     for question in asked_of(cells, [weights], {"torch": torch}):
         assert isinstance(question.answer, int | float) and len(question.text) < 5000
+
+
+@pytest.mark.parametrize("first", ["", "@(\n  torch.no_grad()\n)\n"])
+def test_a_definition_that_is_none_by_itself_is_no_error(first):
+    scores = "def attention_weights(x):\n    scores = x @ x.T"
+    source = f"{first}{scores}\n    return scores.softmax(dim=-1) \\\n\n"
+    asked = asked_of([source], WEIGHTS, IMPORTS)
+    assert len(asked) == (0 if first else 2)
+    assert not any("\\" in question.text for question in asked)
+
+
+@pytest.mark.parametrize("value", ["->" * 6_000, "a, " * 4_000])
+def test_the_largest_definitions_are_looked_through_at_once(value):
+    source = (
+        f"def attention_weights(x):\n    a = 1\n    y = [{value if ',' in value else repr(value)}]"
+    )
+    began = time.process_time()
+    changes_in(source)
+    assert time.process_time() - began < SECONDS_TO_ASK / 5
+
+
+def test_a_change_is_made_where_it_was_found():
+    source = "def f(é, b):\n    s = torch.einsum('é->ab', é)\n    return s.sum(dim=-1) / -0.5"
+    lines = source.splitlines()
+    changes = {(one.line, one.made_in(lines[one.line - 1]).strip()) for one in changes_in(source)}
+    assert changes == {
+        (2, "s = torch.einsum('é->ab', b)"),
+        (2, "s = torch.einsum('é->ba', é)"),
+        (3, "return s.sum(dim=-1) * -0.5"),
+        (3, "return s.mean(dim=-1) / -0.5"),
+        (3, "return s.sum(dim=0) / -0.5"),
+    }
 
 
 def test_only_some_of_many_changes_are_tried():

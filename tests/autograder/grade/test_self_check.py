@@ -8,6 +8,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.checks.rendering import as_text
+from autograder.grade import grading
 from autograder.grade.self_check import check_notebook
 from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS, grade, hand_in, submission
 
@@ -30,6 +31,17 @@ def test_the_untouched_release_earns_nothing(capsys):
     printed = capsys.readouterr().out
     assert "0 of 10 points" in printed
     assert printed.count("not answered yet") == 4
+
+
+def test_what_an_error_of_ours_leaves_undecided_is_said(monkeypatch, capsys):
+    def fails(*_, **__):
+        raise KeyError("odd")
+
+    monkeypatch.setattr(grading, "decide", fails)
+    assert main(["check", str(SOLUTION)]) == 1
+    assert capsys.readouterr().out.count(grading.UNDECIDED) == 4
+    assert main(["ask", str(SOLUTION)]) == 2
+    assert "come after full points" in capsys.readouterr().err
 
 
 @pytest.mark.long

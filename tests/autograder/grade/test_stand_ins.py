@@ -155,6 +155,18 @@ LISTS = {
 }  # fmt: skip
 
 
+def test_what_stands_in_is_there_again_where_its_process_has_ended(forked):
+    x = torch.randn(3, 2)
+    asked = CallRequest(subject="f", arguments=[Function(SHARE), x], names=["given", "x"])
+    with SandboxedKernel(forked, Limits(), {}) as kernel:
+        kernel.run(new_code_cell("def f(given, x): return given(x)"), 0)
+        for _ in range(2):
+            [seen] = decode(kernel.ask(encode(Questions(requests=[asked]))), list[Observation])
+            torch.testing.assert_close(seen.value, x.softmax(0))
+            kernel._ours.process.kill()
+            kernel._ours.process.wait()
+
+
 @pytest.mark.parametrize("way", LISTS)
 def test_nobody_lists_what_a_function_computes_with_that_is_handed_over(forked, way):
     code = f"import torch\ndef f(given, x):\n    {LISTS[way]}"

@@ -192,9 +192,14 @@ def test_who_sends_a_byte_now_and_then_gains_no_time(ends):
 
 def test_a_moment_that_has_passed_is_too_late_also_for_what_is_there(ends):
     channel, other = ends
-    Channel(other, dict).send({})
+    for number in range(3):
+        Channel(other, dict).send({"number": number})
     with pytest.raises(TimeoutError):
         channel.receive(time.monotonic() - 1)
+    assert channel.receive(soon()) == ({"number": 0}, b"")
+    with pytest.raises(TimeoutError):  # although the next one has come along with it
+        channel.receive(time.monotonic() - 1)
+    assert channel.receive() == ({"number": 1}, b"")
 
 
 class TooLateError(Exception):

@@ -203,6 +203,11 @@ def test_of_what_a_module_has_the_rest_is_imported(kernel):
     assert run(kernel, "sin(pi) + x")[0].status == "ok"
 
 
+def test_what_python_does_not_write_runs_on_the_line_of_a_failed_import_too(kernel):
+    run(kernel, "import nowhere; x = f\"{'\u00a0'}\"; y = 0x1" + "0" * 4000)
+    assert run(kernel, "x, y > 1")[0].status == "ok"
+
+
 LATER = {
     "a victim above": "x = nowhere.load()\ndef f(y): return y",
     "a type in annotations": "def f(y: nowhere.T) -> list[nowhere.T]: return y",
@@ -261,6 +266,28 @@ def test_what_needs_it_does_not_run_nor_what_stands_below_other_errors(kernel, n
     run(kernel, code)
     _, shown = run(kernel, uses)
     assert shown[0][1]["ename"] == "NameError"
+
+
+SLOW = (
+    "import signal, time\n"
+    "def slow(seconds):\n"
+    "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGPROF])\n"
+    "    time.sleep(seconds)\n"
+    "    return seconds"
+)
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(quick):
+    def called(seconds):
+        order = {"do": "call", "name": "slow", "given": [[seconds], {}]}
+        return quick.call(encode({**order, "tensors": [], "wanted": []}))
+
+    quick.let_stand_in({"slow": SLOW}, [])
+    assert decode(called(0))["value"] == 0 and not quick.ended
+    assert called(3.5) == b"" and quick.ended
+    time.sleep(1)
+    began = time.monotonic()
+    assert called(0) == b"" and time.monotonic() - began < 1
 
 
 SWITCHED = {
