@@ -3,6 +3,7 @@
 import pytest
 
 from assignments import load
+from assignments.a5_multi_head_attention.answers import multi_head_attention as heads
 from assignments.a6_positional_encoding.answers import positional_encoding as tables
 from assignments.a6_positional_encoding.answers.positional_encoding_module import InPlace
 from autograder.bank.measure import verdict_on
@@ -41,6 +42,20 @@ def test_exchanged_layers_leave_the_error_for_a_wrong_number_of_heads():
     assert verdict.earned >= part.points / 2
     refused = next(step for step in verdict.steps if "evenly" in step.asks)
     assert refused.earned == refused.points
+
+
+@pytest.mark.parametrize(
+    ("code", "points"),
+    [
+        # one mistake, whatever is done against NaN
+        (heads.GuardedSoftmaxOverTheHeads, 6),
+        # two, of which no author says what the first or the second costs
+        (heads.InvertedMaskAndABareError, 8),
+    ],
+)
+def test_each_mistake_is_charged_once(code, points):
+    part = load("a5_multi_head_attention").part("MultiHeadAttention")
+    assert verdict_on("a5_multi_head_attention", part, code).earned == points
 
 
 def test_names_begin_with_a_word_and_not_with_code():
