@@ -45,17 +45,22 @@ def test_exchanged_layers_leave_the_error_for_a_wrong_number_of_heads():
 
 
 @pytest.mark.parametrize(
-    ("code", "points"),
+    ("name", "part", "code", "points"),
     [
         # one mistake, whatever is done against NaN
-        (heads.GuardedSoftmaxOverTheHeads, 6),
-        # two, of which no author says what the first or the second costs
-        (heads.InvertedMaskAndABareError, 8),
+        ("a5_multi_head_attention", "MultiHeadAttention", heads.GuardedSoftmaxOverTheHeads, 6),
+        # two, of which no author says what both or the second cost
+        ("a5_multi_head_attention", "MultiHeadAttention", heads.InvertedMaskAndABareError, 8),
+        (
+            "a6_positional_encoding",
+            "positional_encoding",
+            tables.table_from_one_without_the_last_column,
+            1,
+        ),
     ],
 )
-def test_each_mistake_is_charged_once(code, points):
-    part = load("a5_multi_head_attention").part("MultiHeadAttention")
-    assert verdict_on("a5_multi_head_attention", part, code).earned == points
+def test_each_mistake_is_charged_once(name, part, code, points):
+    assert verdict_on(name, load(name).part(part), code).earned == points
 
 
 def test_names_begin_with_a_word_and_not_with_code():

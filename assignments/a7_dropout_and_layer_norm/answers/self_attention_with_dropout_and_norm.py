@@ -308,7 +308,7 @@ class DroppedValues(Parts):
         return self.layer_norm(weights @ self.dropout(value))
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="one draw for several weights")
 class DroppedWords(Parts):
     """The same words are missing for all queries."""
 
@@ -317,7 +317,7 @@ class DroppedWords(Parts):
         return self.layer_norm(weights * self.dropout(torch.ones_like(weights[:, :1])) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="one draw for several weights")
 class DroppedQueries(Parts):
     """Whole rows of weights are dropped."""
 
