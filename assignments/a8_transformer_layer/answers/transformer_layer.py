@@ -239,7 +239,7 @@ class LayerWithItsOwnDefault(LayerInTwoLines):
         super().__init__(d_model, num_heads, d_ff, dropout)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", named="a fixed dropout behind the sublayers")
 class LayerWithConstantDropout(LayerInTwoLines):
     def drop(self, x):
         return F.dropout(x, 0.1, self.training)
