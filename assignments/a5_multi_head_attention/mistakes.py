@@ -392,9 +392,21 @@ def weights_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores.masked_fill(~mask, -math.inf).softmax(dim).masked_fill(~mask, 0.0)
 
 
+def weights_guarded_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
+    """The same, but the scores of a query that may attend to nothing become 0, against NaN."""
+    if mask is None:
+        return scores.softmax(dim)
+    nothing = ~mask.any(dim=-1, keepdim=True)
+    guarded = scores.masked_fill(~mask, -math.inf).masked_fill(nothing, 0.0)
+    return guarded.softmax(dim).masked_fill(~mask, 0.0)
+
+
 def weights_bounded_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
     """The same with a large negative number for minus infinity."""
     return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim)
+
+
+WAYS_TO_HIDE = (weights_over, weights_guarded_over, weights_bounded_over)
 
 
 @multi_head.mistakes_in(InSteps.weigh)
@@ -455,13 +467,13 @@ class MultiHeadWeigh:
         return attention.masked_softmax(scores, past if mask is None else mask & past)
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
-    @variants("over", (weights_over, weights_bounded_over))
+    @variants("over", WAYS_TO_HIDE)
     @message(OVER_HEADS)
     def softmax_over_the_heads(self, scores, mask, over):
         return over(1, scores, mask)
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
-    @variants("over", (weights_over, weights_bounded_over))
+    @variants("over", WAYS_TO_HIDE)
     @message(OVER_QUERIES)
     def softmax_over_the_queries(self, scores, mask, over):
         return over(2, scores, mask)
@@ -474,9 +486,10 @@ class MultiHeadWeigh:
         return side_by_side.flatten(2).softmax(-1).view(side_by_side.shape).transpose(1, 2)
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    @variants("over", WAYS_TO_HIDE)
     @message(OVER_BATCH)
-    def softmax_over_the_batch(self, scores, mask):
-        return weights_over(0, scores, mask)
+    def softmax_over_the_batch(self, scores, mask, over):
+        return over(0, scores, mask)
 
 
 @multi_head.mistakes_in(InSteps.asked, costs=(TO_OTHERS, MANNERS))

@@ -543,15 +543,26 @@ def draw(
     return ax
 
 
-for labelled in (("dimension", "position"), ("position", "dimension")):
+TURNED = (
+    "Positions run to the right and dimensions downwards, so the table was turned round. One row of "
+    "the table is one position, and so is one row of the picture."
+)
+NO_LABELS = "The axes have no labels. Say what runs to the right and what runs downwards."
+NO_BAR = "Without a colour bar, nobody can tell which colour stands for which number."
 
-    @picture.mistake("axes swapped")
-    def turned(length, d_model=512, ax=None, labelled=labelled):
-        """Positions run to the right and dimensions downwards, so the table was turned round. One
-        row of the table is one position, and so is one row of the picture."""
-        ax = draw(length, d_model, ax, turned=True)
-        ax.set(xlabel=labelled[0], ylabel=labelled[1])
-        return ax
+for labelled in (("dimension", "position"), ("position", "dimension"), ("", "")):
+    for bar in (True, False):
+        lacking = ["no labels"] * (not all(labelled)) + ["no colour bar"] * (not bar)
+
+        @picture.mistake(
+            " and ".join(["axes swapped", *lacking]),
+            " ".join([TURNED, *[NO_LABELS] * (not all(labelled)), *[NO_BAR] * (not bar)]),
+            costs_more="two mistakes at once" if lacking else "",
+        )
+        def turned(length, d_model=512, ax=None, labelled=labelled, bar=bar):
+            ax = draw(length, d_model, ax, turned=True, bar=bar)
+            ax.set(xlabel=labelled[0], ylabel=labelled[1])
+            return ax
 
 
 @picture.mistake("axes swapped")
@@ -593,10 +604,20 @@ def limits_of_width_512(length, d_model=512, ax=None):
     return ax
 
 
-@picture.mistake("axes not labelled")
+@picture.mistake("axes not labelled", NO_LABELS)
 def without_labels(length, d_model=512, ax=None):
-    """The axes have no labels. Say what runs to the right and what runs downwards."""
     return draw(length, d_model, ax, labels=False)
+
+
+@picture.mistake("labels on the current Axes")
+def labelled_by_plt(length, d_model=512, ax=None):
+    """Your labels are not on the Axes with the picture. `plt.xlabel` and `plt.ylabel` label
+    whichever Axes is current, and that need not be the one you were given. Use `ax.set_xlabel` and
+    `ax.set_ylabel`."""
+    ax = draw(length, d_model, ax, labels=False)
+    plt.xlabel("dimension")
+    plt.ylabel("position")
+    return ax
 
 
 @picture.mistake("labels exchanged")
@@ -623,9 +644,8 @@ for limited in ("xy", "x", "y"):
         return ax
 
 
-@picture.mistake("no colour bar")
+@picture.mistake("no colour bar", NO_BAR)
 def without_bar(length, d_model=512, ax=None):
-    """Without a colour bar, nobody can tell which colour stands for which number."""
     return draw(length, d_model, ax, bar=False)
 
 

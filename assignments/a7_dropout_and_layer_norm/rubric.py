@@ -268,15 +268,17 @@ def read_back(output: Tensor) -> tuple[Tensor, Tensor]:
     return collected[..., :KEYS], collected[..., KEYS:-1]
 
 
-def drops_weights(p: float) -> Judge:
-    """Every weight is 0 or 1/(1 - p) times the one of eval mode, each decided by itself.
+def drops_weights(p: float, by_itself: bool = True) -> Judge:
+    """Every weight is 0 or 1/(1 - p) times the one of eval mode, each decided ``by_itself``.
 
     About a share of p is 0, within six standard deviations.
     """
 
     def judge(expected: Tensor, got: list[Tensor]) -> Judgement:
         for found in got:
-            problem = _dropped_once(p, expected, found)
+            problem = _dropped_once(p, expected, found) or (
+                by_itself and _dropped_together(p, expected, found)
+            )
             if problem:
                 return f"in train mode with dropout {p:g}, {problem}"
         if torch.equal(*got):
@@ -316,6 +318,13 @@ def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Judgement:
     share = float(is_zero.double().mean())
     if abs(share - p) > 6 * (p * (1 - p) / is_zero.numel()) ** 0.5:
         return f"a share of about {p:g} of the weights should be 0, but it is {share:.2f}"
+    return None
+
+
+def _dropped_together(p: float, expected: Tensor, got: Tensor) -> Judgement:
+    """Whether the weights that are dropped are not left to chance, each by itself."""
+    whole, _ = read_back(expected)
+    is_zero = read_back(got)[0].abs() < 2e-3
     if any((is_zero == is_zero.narrow(axis, 0, 1)).all() for axis in range(3)):
         return (
             "each weight should be dropped independently, but whole rows, columns or sentences are "
@@ -510,7 +519,8 @@ EVAL_MODE = attention.step(
     silent(scale_free(rate=0.5, size=0.006)),
     NEW,
     seen_through(B=2, T=50),
-    judge=drops_weights(0.1),
+    # whether each weight is dropped by itself is the matter of the step before
+    judge=drops_weights(0.1, by_itself=False),
 )
 MANNERS = attention.manners(
     1,

@@ -20,7 +20,7 @@ from assignments.common.layers import (
     DEFAULT,
     PostNorm,
 )
-from autograder.checks.mistakes import called, costs, costs_more, message
+from autograder.checks.mistakes import called, costs, costs_more, message, variants
 from course_utils import layers, masks
 
 # ------------------------------------------------------------------- PositionwiseFeedForward
@@ -404,7 +404,8 @@ class EncoderLayerInit:
         """Inside your feed-forward network, a tenth is dropped whatever `dropout` is. The network
         takes the probability as an argument. Does your layer pass it on?"""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
-        self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff)
+        # another network would draw weights, and after them dropout would draw other numbers
+        self.feed_forward.dropout.p = DEFAULT
 
     @costs(LAYER_DROPS)
     def dropout_taken_and_not_kept(self, d_model, num_heads, d_ff, dropout=DEFAULT):
@@ -416,7 +417,14 @@ class EncoderLayerInit:
         """Inside your feed-forward network nothing is dropped. The text has dropout in three
         places, the two of the equations and the one between the two maps of the network."""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
-        self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff, 0.0)
+        self.feed_forward.dropout.p = 0.0
+
+    @costs(LAYER_DROPS)
+    def a_fixed_dropout_behind_the_sublayers(self, d_model, num_heads, d_ff, dropout=DEFAULT):
+        """Whatever `dropout` is, a tenth of each sublayer's output is dropped. The network gets the
+        argument, but which number does the layer's own `nn.Dropout` get?"""
+        Layer.__init__(self, d_model, num_heads, d_ff, dropout)
+        self.dropout.p = DEFAULT
 
     @costs(ATTENDS)
     def one_head(self, d_model, num_heads, d_ff, dropout=DEFAULT):
@@ -441,6 +449,13 @@ class EncoderLayerAttend:
         whole sentence, so the layer makes no mask of its own."""
         causal = masks.causal_mask(x.shape[1], x.device)
         return Layer.attend(self, x, causal if mask is None else mask & causal)
+
+    @variants("cut", (lambda mask: mask[:, :1], lambda mask: mask[..., :1]))
+    def first_entries_of_the_mask_alone(self, x, mask, cut):
+        """Your layer hands on the first entry of one of the mask's axes, as in `mask[:, :1]`, and so
+        one mask stands for many. It comes in a shape that broadcasts to (B, H, T, S). Does anything
+        have to be cut?"""
+        return Layer.attend(self, x, None if mask is None else cut(mask))
 
     @costs(ATTENDS)
     def norm_in_front_of_attention_as_well(self, x, mask):
@@ -471,6 +486,11 @@ class EncoderLayerDrop:
         """Your layer also drops numbers in eval mode. `nn.Dropout` follows the mode by itself, but
         `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(change, self.dropout.p)
+
+    def whole_words_dropped(self, norm, change):
+        """In train mode your layer drops a sublayer's output for whole words, as `nn.Dropout1d`
+        does. `nn.Dropout` decides about each number independently."""
+        return F.dropout1d(change, self.dropout.p, self.training)
 
 
 @encoder_layer.mistake("dropout on the residual", DROPPED, costs=LAYER_DROPS)

@@ -145,10 +145,17 @@ def layer_drops(expected: Any, got: Any) -> Judgement:
 def one_number_drops(value: Tensor) -> str | None:
     gone = words_agree(value, F.layer_norm(WORD, (D_MODEL,)))
     if far_from_default(gone):
+        # what drops whole words behind the network adds to what is dropped inside it
+        more = gone.double().mean() > DEFAULT
         return (
-            "with d_ff=1, the one number inside the feed-forward network should be dropped for "
-            f"about {DEFAULT:.0%} of the words, but yours was for {gone.double().mean():.0%}. Is "
-            "`dropout` passed on to the network, and is its default 0.1?"
+            "with d_ff=1, about "
+            f"{DEFAULT:.0%} of the words should get nothing from the feed-forward network, as the one "
+            f"number inside is dropped for them, but in yours {gone.double().mean():.0%} do. "
+            + (
+                "Is 0.1 the default of every `dropout`, and does any of them drop whole words?"
+                if more
+                else "Is `dropout` passed on to the network, and is its default 0.1?"
+            )
         )
     return None
 

@@ -5,7 +5,8 @@ others. Two rules keep one error from costing a whole part:
 
 1. A mistake that has a name costs the steps of which its author says so, or else the first that it
    explains. Other steps that it explains are wrong, and keep their points. Where its author only
-   gives a reason why it costs more (it is as good as no answer), it costs all that it breaks.
+   gives a reason why it costs more (it is as good as no answer), it costs all that it breaks. Of two
+   mistakes, each costs what it would cost alone.
 2. What has no name costs half of a part at most, as long as the part is right in its plainest case,
    which is the smallest one of the first step that compares numbers.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import nn
@@ -33,6 +34,7 @@ from autograder.checks.diagnosis import (
 )
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.judge import problem_with
+from autograder.checks.mistakes import Mistake
 from autograder.checks.verdicts import Waived
 from autograder.probe.messages import ModuleRequest, Observation
 
@@ -85,7 +87,7 @@ def _best_cause(failed: Sequence[Step], attempts: Sequence[CaseRun], find: Find)
     # most mistakes are ruled out by what is wrong, and what costs least is asked before all
     cheap_first = sorted(attempts, key=lambda item: (item.problem is None, size_of(item)))
     for found in _suspects(attempts, find):
-        about = _about(found, failed)
+        about = _about(found, failed, cheap_first)
         costs = (about or {failed[0]}) & set(failed)
         if best and _points(set(failed) - costs) <= _points(best.spares):
             continue
@@ -107,14 +109,35 @@ def _suspects(attempts: Sequence[CaseRun], find: Find) -> Iterator[Diagnosis]:
         yield Diagnosis((mistake,), mistake.answer, Evidence.STEP)
 
 
-def _about(found: Diagnosis, failed: Sequence[Step]) -> set[Step]:
-    """The steps that mistakes cost; none where their authors say nothing, or nothing that fits."""
+def _about(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> set[Step]:
+    """The steps that mistakes cost; none where its author says nothing, or nothing that fits.
+
+    Beside another, such a mistake costs the first step that it breaks alone, or it would be free.
+    """
     if any(mistake.costs_more and not mistake.costs for mistake in found.mistakes):
         return set(failed)
-    about = {step for mistake in found.mistakes for step in mistake.costs}
+    about: set[Step] = set()
+    for mistake in found.mistakes:
+        own = set(mistake.costs)
+        if len(found.mistakes) > 1 and not own & set(failed):
+            own = set(_broken_by(mistake, failed, attempts)[:1])
+        about |= own
     if found.evidence is not Evidence.STEP and not about & set(failed):
         return set()
     return about
+
+
+def _broken_by(mistake: Mistake, steps: Sequence[Step], attempts: Sequence[CaseRun]) -> list[Step]:
+    """Those of the steps that would be wrong if this mistake were the only one."""
+    return [
+        step
+        for step in steps
+        if any(
+            _is_wrong(item.drawn.done_by(mistake.answer, item.number), item)
+            for item in attempts
+            if item.step is step
+        )
+    ]
 
 
 def _is_shown(
@@ -152,7 +175,9 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
     """Whether a problem is none, if what a wrong answer of ours does counts as right."""
     given = item.drawn.done_by(answer, item.number)
     if not given.status == "returned" == item.actual.status:
-        return given.status == item.actual.status in ("raised", "unfit")
+        # an error that is asked for is no fault of a mistake that raises it as it should be
+        stops = given.status == item.actual.status in ("raised", "unfit")
+        return stops and _is_wrong(given, item)
     if item.case.chance is not None:
         return alike(item.case, given, item.actual)
     if item.case.random and not isinstance(given.value, dict):
@@ -163,6 +188,11 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
         return alike(item.case, given, item.actual) and _same_gradients(given, item.actual)
     # a judge that asks for weights does not know the numbers that came in their place
     return drew_the_same(given, item.actual)
+
+
+def _is_wrong(given: Observation, item: CaseRun) -> bool:
+    """Whether what a wrong answer of ours does in a case is wrong there."""
+    return problem_with(replace(item, actual=given)) is not None
 
 
 def _same_gradients(one: Observation, other: Observation) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 
 from assignments import load
+from assignments.a5_multi_head_attention.answers import multi_head_attention as heads
 from assignments.a6_positional_encoding.answers import positional_encoding as tables
 from assignments.a6_positional_encoding.answers.positional_encoding_module import InPlace
 from autograder.bank.measure import verdict_on
@@ -41,6 +42,25 @@ def test_exchanged_layers_leave_the_error_for_a_wrong_number_of_heads():
     assert verdict.earned >= part.points / 2
     refused = next(step for step in verdict.steps if "evenly" in step.asks)
     assert refused.earned == refused.points
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "code", "points"),
+    [
+        # one mistake, whatever is done against NaN
+        ("a5_multi_head_attention", "MultiHeadAttention", heads.GuardedSoftmaxOverTheHeads, 6),
+        # two, of which no author says what both or the second cost
+        ("a5_multi_head_attention", "MultiHeadAttention", heads.InvertedMaskAndABareError, 8),
+        (
+            "a6_positional_encoding",
+            "positional_encoding",
+            tables.table_from_one_without_the_last_column,
+            1,
+        ),
+    ],
+)
+def test_each_mistake_is_charged_once(name, part, code, points):
+    assert verdict_on(name, load(name).part(part), code).earned == points
 
 
 def test_names_begin_with_a_word_and_not_with_code():

@@ -5,6 +5,10 @@ import torch
 from torch import nn
 
 from assignments import load
+from assignments.a7_dropout_and_layer_norm.answers.self_attention_with_dropout_and_norm import (
+    OneMaskForAllKeys,
+    OneMaskForAllSentences,
+)
 from assignments.a7_dropout_and_layer_norm.drawn_sums import outcomes_of
 from autograder.bank.measure import verdict_on
 from course_utils import layers, transformer
@@ -40,6 +44,14 @@ def test_dropout_on_what_was_collected_leaves_eval_mode_and_rate():
     steps, named = earned_by("SelfAttentionWithDropoutAndNorm", OnTheVector)
     assert steps == [1, 2, 0, 1, 1]
     assert named == ["dropout on what was collected"]
+
+
+def test_a_mask_that_sentences_share_leaves_eval_mode_and_rate():
+    for code in (OneMaskForAllSentences, OneMaskForAllKeys):
+        assert earned_by("SelfAttentionWithDropoutAndNorm", code) == (
+            [1, 2, 0, 1, 1],
+            ["one draw for several weights"],
+        )
 
 
 def test_a_residual_is_not_charged_to_the_scale():

@@ -681,3 +681,24 @@ class UnscaledAndUnmixed(FourMaps):
         )  # fmt: skip
         weights = self.softmax(q @ k.mT, mask)
         return (weights @ v).transpose(1, 2).flatten(2), weights
+
+
+@BANK.wrong("MultiHeadAttention", named="softmax over the heads")
+class GuardedSoftmaxOverTheHeads(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(1)
+        scores = scores.masked_fill(~mask, -torch.inf)
+        scores = scores.masked_fill(~mask.any(-1, keepdim=True), 0)
+        return scores.softmax(1).masked_fill(~mask, 0)
+
+
+@BANK.wrong("MultiHeadAttention", named=("mask inverted", "error without the numbers"))
+class InvertedMaskAndABareError(FourMaps):
+    def __init__(self, d_model, num_heads):
+        if d_model % num_heads:
+            raise ValueError("d_model must be divisible by num_heads")
+        super().__init__(d_model, num_heads)
+
+    def softmax(self, scores, mask):
+        return super().softmax(scores, None if mask is None else ~mask)

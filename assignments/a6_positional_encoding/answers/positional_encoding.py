@@ -352,3 +352,13 @@ def table_with_whole_angles(length, d_model):
 @BANK.wrong("positional_encoding")
 def table_of_five_thousand_rows(length, d_model):
     return table_by_two_loops(min(length, 5000), d_model)
+
+
+@BANK.wrong("positional_encoding", named=("positions from 1", "last column empty at odd widths"))
+def table_from_one_without_the_last_column(length, d_model):
+    half = d_model // 2
+    places = torch.arange(1, length + 1, dtype=torch.float64).unsqueeze(1)
+    angles = places / 10000 ** (2 * torch.arange(half, dtype=torch.float64) / d_model)
+    table = torch.zeros(length, d_model)
+    table[:, 0 : 2 * half : 2], table[:, 1::2] = angles.sin(), angles.cos()
+    return table

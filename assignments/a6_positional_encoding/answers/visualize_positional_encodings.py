@@ -437,3 +437,26 @@ def picture_with_a_bar_of_other_colours(length, d_model=512, ax=None):
     ax.imshow(table_by_numpy(length, d_model), cmap="coolwarm", aspect="auto")
     ax.figure.colorbar(ScalarMappable(Normalize(-1, 1), cmap="viridis"), ax=ax)
     return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings", named="axes swapped and no colour bar")
+def picture_turned_round_without_a_bar(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    ax.imshow(table_by_two_loops(length, d_model).T, aspect="auto", cmap="RdBu")
+    return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings", told="axes exchanged")
+def picture_turned_round_without_a_bar_and_shown(length, d_model=512, ax=None):
+    ax = picture_turned_round_without_a_bar(length, d_model, ax)
+    plt.show()
+    return ax
+
+
+@BANK.wrong("visualize_positional_encodings", named="labels on the current Axes")
+def picture_with_labels_by_plt(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    ax.figure.colorbar(ax.imshow(table_by_numpy(length, d_model), aspect="auto"), ax=ax)
+    plt.xlabel("embedding dimension")
+    plt.ylabel("position")
+    return ax

@@ -308,7 +308,7 @@ class DroppedValues(Parts):
         return self.layer_norm(weights @ self.dropout(value))
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="one draw for several weights")
 class DroppedWords(Parts):
     """The same words are missing for all queries."""
 
@@ -317,7 +317,7 @@ class DroppedWords(Parts):
         return self.layer_norm(weights * self.dropout(torch.ones_like(weights[:, :1])) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="one draw for several weights")
 class DroppedQueries(Parts):
     """Whole rows of weights are dropped."""
 
@@ -588,3 +588,22 @@ class ByMatmulAndAPower(Parts):
         weights = torch.nn.functional.softmax(scores, dim=2)
         weights = torch.nn.functional.dropout(weights, self.dropout.p, self.training)
         return self.layer_norm(torch.matmul(weights, value))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="one draw for several weights")
+class OneMaskForAllSentences(Parts):
+    def forward(self, query, key, value):
+        shares = torch.softmax(query @ key.transpose(1, 2) / math.sqrt(query.shape[-1]), dim=-1)
+        if self.training:
+            kept = torch.rand_like(shares[0]) >= self.dropout.p
+            shares = shares * kept / (1 - self.dropout.p)
+        return self.layer_norm(shares @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="one draw for several weights")
+class OneMaskForAllKeys(Parts):
+    def forward(self, query, key, value):
+        weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
+        if self.training:
+            weights = weights * self.dropout(torch.ones(*weights.shape[:2], 1))
+        return self.layer_norm(weights @ value)

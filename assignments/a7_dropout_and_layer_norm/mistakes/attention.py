@@ -259,6 +259,19 @@ class DropoutAfterNorm(WithoutDropout):
         return self.dropout(self.layer_norm(collected))
 
 
+SHARED = {
+    "for all sentences": lambda weights: weights[:1],
+    "for all queries of a sentence": lambda weights: weights[:, :1],
+    "for all queries of all sentences": lambda weights: weights[:1, :1],
+    "for all weights of a query": lambda weights: weights[..., :1],
+}
+KEPT = (
+    lambda some, p: F.dropout(torch.ones_like(some), p),
+    lambda some, p: (torch.rand_like(some) >= p) / (1 - p),
+    lambda some, p: (torch.rand_like(some) < 1 - p) / (1 - p),
+)
+
+
 @attention.mistakes_in(Attention.drop, costs=DROPS)
 class AttentionDrop:
     def rows_made_to_sum_to_one_after_the_dropout(self, weights):
@@ -300,6 +313,15 @@ class AttentionDrop:
             return self.dropout(weights) * (1 - p) / p
         numbers = torch.rand_like(weights)
         return weights * (numbers >= p if drawn == "from" else numbers > p) / p
+
+    @variants("shared, kept", [(shared, kept) for shared in SHARED for kept in KEPT])
+    def one_draw_for_several_weights(self, weights, shared, kept):
+        """Your dropout decides once {shared}, because one random number is drawn and used several
+        times. Each weight should be dropped independently of all others. Which shape should the
+        random numbers have?"""
+        if not self.training:
+            return weights
+        return weights * kept(SHARED[shared](weights), self.dropout.p)
 
     def no_dropout(self, weights):
         """In train mode nothing is dropped. Between which two steps does the formula have the

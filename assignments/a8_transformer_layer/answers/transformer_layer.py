@@ -239,7 +239,7 @@ class LayerWithItsOwnDefault(LayerInTwoLines):
         super().__init__(d_model, num_heads, d_ff, dropout)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", named="a fixed dropout behind the sublayers")
 class LayerWithConstantDropout(LayerInTwoLines):
     def drop(self, x):
         return F.dropout(x, 0.1, self.training)
@@ -515,3 +515,37 @@ class LayerWithSublayersInParallel(layers.TransformerLayer):
         attended, _ = self.self_attn(x, x, x, mask)
         total = x + self.dropout(attended) + self.dropout(self.feed_forward(x))
         return self.layer_norm2(self.layer_norm1(total))
+
+
+@BANK.wrong("TransformerLayer", named="a fixed dropout behind the sublayers")
+class LayerWithAFixedDropout(layers.TransformerLayer):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(0.1)
+
+
+@BANK.wrong("TransformerLayer", named="whole words dropped")
+class LayerThatDropsChannels(layers.TransformerLayer):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout1d(dropout)
+
+
+@BANK.wrong("TransformerLayer", named="dropout taken and not handed on to the network")
+class LayerWhoseNetworkHasItsDefault(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.layer_norm1, self.layer_norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff)
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer", named="first entries of the mask alone")
+class LayerThatCutsTheMask(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        return super().forward(x, None if mask is None else mask[:, :1])

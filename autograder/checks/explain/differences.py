@@ -28,6 +28,7 @@ from autograder.checks.explain.result_types import (
     wrong_picture,
 )
 from autograder.checks.problem import Kind
+from autograder.probe.messages import DrawingRequest
 
 FLOATING = (torch.float32, torch.float64, np.dtype("float32"), np.dtype("float64"))
 
@@ -120,6 +121,8 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
         wanted, found = as_array(right), as_array(got)
         if wanted is None or found is None:
             continue
+        if isinstance(request, DrawingRequest):  # of a picture, only its cells are numbers
+            called = "table of cells"
         axes = axes_of(called, letters, wanted.ndim, item.part.letters)
         dtypes = _dtype(right), _dtype(got)
         result = ResultPair(

@@ -1,5 +1,7 @@
 """An error is charged once: by its name, or half of the part at most where it has none."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -8,6 +10,7 @@ from autograder.checks.cases import Build, Case
 from autograder.checks.check import Part
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import diagnosis_of
+from autograder.checks.mistakes import Steps
 from autograder.checks.verdicts import Waived
 
 
@@ -122,6 +125,53 @@ def test_that_all_stops_with_an_error_is_no_mistake_in_particular():
 def test_weights_that_cannot_be_set_show_nothing_that_is_right(trained_part):
     part, without_weights = trained_part
     assert lost(part, without_weights) == ["its numbers", "any size"]
+
+
+class Shares(Steps):
+    """`scaled_shares` in steps, which also refuses what has no columns."""
+
+    def answer(self, x):
+        self.refuse(x)
+        return self.scaled(x).softmax(dim=-1)
+
+    def refuse(self, x):
+        if not x.shape[-1]:
+            raise ValueError("0 columns")
+
+    def scaled(self, x):
+        return x / x.shape[-1] ** 0.5
+
+
+class SharesRefuse:
+    def error_without_the_number(self, x):
+        """The number is missing."""
+        if not x.shape[-1]:
+            raise ValueError("no columns")
+
+
+class SharesScaled:
+    def no_scale(self, x):
+        """Divide by √D."""
+        return x
+
+
+@pytest.mark.parametrize("costs", [[], [0], [1]])
+def test_each_of_two_mistakes_costs_what_it_would_cost_alone(costs):
+    part = Part("shares(x (T, D)) -> z (T, D)", Shares.function(), ("lecture 0", "link"))
+    steps = [
+        part.step("the scale", 1, case(3, 4)),
+        part.step("any size", 1, case(2, 9), case(5, 3)),
+        part.step("refused", 1, replace(case(2, 0), raises=("ValueError", "0"))),
+        part.step("other sizes", 1, case(7, 2)),
+    ]
+    about = tuple(steps[number] for number in costs)
+    part.mistakes_in(Shares.scaled, costs=about)(SharesScaled)
+    part.mistakes_in(Shares.refuse)(SharesRefuse)
+    of_scale, of_error = part.mistakes
+    both = of_scale.together_with(of_error)
+    for_the_scale = about or (steps[0],)
+    assert lost(part, of_scale.answer) == [step.asks for step in for_the_scale]
+    assert lost(part, both) == [step.asks for step in (*for_the_scale, steps[2])]
 
 
 @pytest.fixture
