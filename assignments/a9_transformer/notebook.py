@@ -63,11 +63,12 @@ from course_utils.positional import PositionalEncoding
 
 # %% editable=false deletable=false
 def fill_with_known_numbers(module):
-    """Give every weight numbers that depend on its name alone, as the tests need them."""
+    """Give every weight that is learned numbers that depend on its name alone, as the tests need them."""
     for name, parameter in module.named_parameters():
         numbers = torch.cos(torch.arange(parameter.numel()) + sum(map(ord, name)))
-        with torch.no_grad():
-            parameter.copy_(numbers.reshape(parameter.shape))
+        if parameter.requires_grad:
+            with torch.no_grad():
+                parameter.copy_(numbers.reshape(parameter.shape))
 
 
 # %% [markdown]
@@ -92,7 +93,7 @@ def fill_with_known_numbers(module):
 # |---|---|
 # | `self_attn`, `cross_attn` | multi-head attention as in assignment 5, with the layers `w_q`, `w_k`, `w_v`, `w_o` |
 # | `feed_forward` | the position-wise network with the layers `w_1` and `w_2` |
-# | `layer_norm1`, `layer_norm2`, `layer_norm3` | one norm for each sublayer, in this order |
+# | `layer_norm1`, `layer_norm2`, `layer_norm3` | one norm for each sublayer, in this order, as `nn.LayerNorm(d_model)` makes it ($\varepsilon = 10^{-5}$) |
 #
 # and `forward(x, memory, self_mask=None, memory_mask=None)`:
 #
