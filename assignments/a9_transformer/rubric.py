@@ -65,6 +65,7 @@ def layer(
     memory_mask: tuple[int, ...] = (),
     blind: bool = False,
     training: bool = False,
+    times: int = 1,
     before: bool | None = None,
     **keywords: float,
 ) -> Case:
@@ -89,10 +90,10 @@ def layer(
         if before is not None:
             others = [randn(B, T, D_MODEL), randn(B, S, D_MODEL)]
             others += [drawn_mask(randn, shape) for shape in masks if before]
-        return Build(SIZES, keywords, arguments, training=training, before=others)
+        return Build(SIZES, keywords, arguments, training=training, before=others, times=times)
 
     label = told(training, B=B, T=T, S=S, self_mask=self_mask, memory_mask=memory_mask, **keywords)
-    label += ", rows that show nothing" * blind
+    label += ", rows that show nothing" * blind + ", called twice" * (times > 1)
     if before is not None:
         label += f", used before with {'other' if before else 'no'} masks"
     return Case(label, draw)
@@ -362,6 +363,7 @@ LAYER_DROPS = decoder_layer.step(
     1,
     layer(B=3, T=5, S=7, dropout=0.0, training=True),
     layer(B=2, T=3, S=5, dropout=EVERYTHING, training=True),
+    replace(layer(B=2, T=3, S=5, dropout=0.7, times=2), random=True),
     layer(B=2, T=3, S=5, dropout=0.7),
     *left_to_chance(SUBLAYERS),
     *whole_inputs(SUBLAYERS),
