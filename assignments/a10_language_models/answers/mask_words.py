@@ -501,11 +501,3 @@ def random_ids_from_1(token_ids, mask_id, vocab_size, special_ids, share=0.15, g
     chosen = choose(token_ids, special_ids, share, generator)
     words = torch.randint(1, vocab_size, token_ids.shape, generator=generator)
     return with_words(token_ids, chosen, mask_id, words, generator)
-
-
-@BANK.wrong(PART, told="the targets right, the inputs wrong")
-def always_another_word(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
-    chosen = choose(token_ids, special_ids, share, generator)
-    steps = torch.randint(1, vocab_size, token_ids.shape, generator=generator)
-    words = (token_ids + steps) % vocab_size
-    return with_words(token_ids, chosen, mask_id, words, generator)
