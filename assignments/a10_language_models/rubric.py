@@ -600,6 +600,7 @@ REPLACED = masking.step(
     hidden_words(1.0, V=730, fates=True),
     hidden_words(0.6, V=45, mask_id=44, special=(2, 44, 0, 1), fates=True, seeded=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True),
+    hidden_words(1.0, V=37, mask_id=3, special=(6,), fates=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True).with_gaps(),
     hidden_again_and_again(36, (30, 40), share=1.0, V=730, fates=True),
     hidden_twice(anew=True),

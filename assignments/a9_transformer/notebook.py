@@ -63,11 +63,12 @@ from course_utils.positional import PositionalEncoding
 
 # %% editable=false deletable=false
 def fill_with_known_numbers(module):
-    """Give every weight numbers that depend on its name alone, as the tests need them."""
+    """Give every weight that is learned numbers that depend on its name alone, as the tests need them."""
     for name, parameter in module.named_parameters():
         numbers = torch.cos(torch.arange(parameter.numel()) + sum(map(ord, name)))
-        with torch.no_grad():
-            parameter.copy_(numbers.reshape(parameter.shape))
+        if parameter.requires_grad:
+            with torch.no_grad():
+                parameter.copy_(numbers.reshape(parameter.shape))
 
 
 # %% [markdown]
@@ -92,7 +93,7 @@ def fill_with_known_numbers(module):
 # |---|---|
 # | `self_attn`, `cross_attn` | multi-head attention as in assignment 5, with the layers `w_q`, `w_k`, `w_v`, `w_o` |
 # | `feed_forward` | the position-wise network with the layers `w_1` and `w_2` |
-# | `layer_norm1`, `layer_norm2`, `layer_norm3` | one norm for each sublayer, in this order |
+# | `layer_norm1`, `layer_norm2`, `layer_norm3` | one norm for each sublayer, in this order, as `nn.LayerNorm(d_model)` makes it ($\varepsilon = 10^{-5}$) |
 #
 # and `forward(x, memory, self_mask=None, memory_mask=None)`:
 #
@@ -462,6 +463,13 @@ def test_transformer_sees_what_it_may():
             "a sentence should have the same logits when its source is padded, but they differ. What sees "
             "the padding?"
         )
+        with_0 = torch.tensor([[1, 0, 5, 6]])  # padding is 2 here, and 0 a word
+        before = model(src[:1], with_0)
+        model.tgt_embedding.weight[0] += 1.0
+        assert not torch.allclose(before[:, 2], model(src[:1], with_0)[:, 2]), (
+            "with pad_id=2 the id 0 is a word that later target words should see, but another vector "
+            "for it changes nothing there. Which id do your masks hide?"
+        )
 
 
 def test_transformer_line_by_line():
@@ -499,6 +507,16 @@ def test_transformer_dropout():
         assert torch.equal(memory, torch.zeros(1, 3, 4)), (
             "without layers, and when all is dropped, the sum of word and position should be zeros, but "
             f"got {memory[0, 0].tolist()} for the first word. Is the sum dropped, with your `dropout`?"
+        )
+        model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=1, d_ff=5, dropout=1 - 1e-9)
+        fill_with_known_numbers(model)
+        layer = model.decoder_layers[0]
+        expected = layer.layer_norm3(layer.layer_norm2(layer.layer_norm1(torch.zeros(4))))
+        expected, found = model.generator(expected), model.train()(src, tgt)[0, 0]
+        assert torch.allclose(found, expected, atol=1e-3), (
+            "when all is dropped that dropout may act on, the generator still reads what the norms of "
+            f"the last layer give. Expected {expected.tolist()} for the first word, got "
+            f"{found.tolist()}. What do you drop before the generator?"
         )
         model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=3, d_ff=50, dropout=0.0)
         model.train()

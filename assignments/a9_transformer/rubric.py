@@ -11,12 +11,20 @@ from torch import Tensor
 
 from assignments.common.disallowed import TRANSFORMERS
 from assignments.common.layers import (
+    EVEN,
     EVERYTHING,
+    KIND,
+    READ,
     SIZES,
+    constant,
     drawn_mask,
     drawn_mask_of_heads,
+    even_words,
     layer_drops,
     left_to_chance,
+    misses_numbers,
+    reads_all,
+    whole_inputs,
 )
 from autograder.checks.cases import Build, Case, Judge, Randn
 from autograder.checks.check import Part
@@ -29,9 +37,10 @@ from course_utils.handed_over import state_of
 LECTURE = "../../lectures/08_transformer.ipynb"
 D_MODEL, HEADS, D_FF = SIZES
 LONG = 126  # long enough to count what is dropped
+CROSS = "cross_attn.w_o"
 SUBLAYERS = {  # the last linear map of each, and what it is called
     "self_attn.w_o": "self-attention",
-    "cross_attn.w_o": "cross-attention",
+    CROSS: "cross-attention",
     "feed_forward.w_2": "the feed-forward network",
 }
 
@@ -56,6 +65,7 @@ def layer(
     memory_mask: tuple[int, ...] = (),
     blind: bool = False,
     training: bool = False,
+    times: int = 1,
     before: bool | None = None,
     **keywords: float,
 ) -> Case:
@@ -80,10 +90,10 @@ def layer(
         if before is not None:
             others = [randn(B, T, D_MODEL), randn(B, S, D_MODEL)]
             others += [drawn_mask(randn, shape) for shape in masks if before]
-        return Build(SIZES, keywords, arguments, training=training, before=others)
+        return Build(SIZES, keywords, arguments, training=training, before=others, times=times)
 
     label = told(training, B=B, T=T, S=S, self_mask=self_mask, memory_mask=memory_mask, **keywords)
-    label += ", rows that show nothing" * blind
+    label += ", rows that show nothing" * blind + ", called twice" * (times > 1)
     if before is not None:
         label += f", used before with {'other' if before else 'no'} masks"
     return Case(label, draw)
@@ -129,8 +139,29 @@ def model(
         )
 
     label = told(training, B=B, S=S, T=T, num_layers=num_layers, d_model=d_model, **keywords)
-    label += f", {src_vocab} and {tgt_vocab} words" * (src_vocab > LONG)
+    label += f", {src_vocab} and {tgt_vocab} words" * (src_vocab > LONG or src_vocab == tgt_vocab)
     return Case(f"{method}, {label}{f', after another {again}' * bool(again)}", draw)
+
+
+def whole_memory() -> Case:
+    """A decoder whose one layer `misses_numbers` of the memory, and whose logits are its result."""
+    layer_is = constant(dict.fromkeys(SUBLAYERS, 0.0), D_MODEL, D_FF) | misses_numbers(CROSS)
+    for number in (1, 2, 3):  # the first norm gives the same word everywhere
+        layer_is[f"layer_norm{number}.weight"] = torch.full((D_MODEL,), float(number > 1))
+        layer_is[f"layer_norm{number}.bias"] = (EVEN + KIND) * (number == 1)
+    state = {f"decoder_layers.0.{name}": value for name, value in layer_is.items()}
+    state |= {"generator.weight": torch.eye(D_MODEL), "generator.bias": torch.zeros(D_MODEL)}
+
+    def draw(randn: Randn) -> Build:
+        src, tgt = (
+            torch.randint(1, words, (4, READ), generator=randn.generator) for words in (17, D_MODEL)
+        )
+        sizes = 17, D_MODEL, D_MODEL, HEADS, 1, D_FF
+        arguments = [tgt, even_words(randn, 4), src]
+        return Build(sizes, {}, arguments, "decode", state=state, training=True)
+
+    label = "decode, train mode, the default dropout, the logits show whether a number is missing in what is read"
+    return Case(label, draw, random=True)
 
 
 def kept(name: str, value: int) -> Case:
@@ -284,8 +315,9 @@ DEFAULT_DROPS = dropped(0.1)
 
 
 def model_drops(expected: Tensor, got: Any) -> Judgement:
-    """Like `REAL_TARGET`, but a sentence of `LONG` words was left to chance, with dropout=0.1."""
-    return (DEFAULT_DROPS if expected.shape[1] == LONG else REAL_TARGET)(expected, got)
+    """Like `REAL_TARGET`, but sentences of `LONG` and `READ` words were left to chance, with dropout=0.1."""
+    judges = {LONG: DEFAULT_DROPS, READ: reads_all}
+    return judges.get(expected.shape[1], REAL_TARGET)(expected, got)
 
 
 def ids_agree(expected: Tensor, got: Any) -> Judgement:
@@ -331,8 +363,10 @@ LAYER_DROPS = decoder_layer.step(
     1,
     layer(B=3, T=5, S=7, dropout=0.0, training=True),
     layer(B=2, T=3, S=5, dropout=EVERYTHING, training=True),
+    replace(layer(B=2, T=3, S=5, dropout=0.7, times=2), random=True),
     layer(B=2, T=3, S=5, dropout=0.7),
     *left_to_chance(SUBLAYERS),
+    *whole_inputs(SUBLAYERS),
     judge=layer_drops,
 )
 LAYER_MANNERS = decoder_layer.step(
@@ -396,6 +430,7 @@ TOGETHER = encoder_decoder.step(
     model("forward", B=2, S=5, T=3, num_layers=1, again="forward"),
     model("forward", B=2, S=7, T=5, pad_id=4),
     model("forward", B=2, S=5, T=3, d_model=9),
+    model("forward", B=2, S=4, T=3, num_layers=1, vocabularies=(15, 15)),
     model("forward", B=2, S=6, T=6, max_len=6),
     model("forward", B=1, S=128, T=128, num_layers=0),  # the default max_len is enough
     model("forward", B=1, S=133, T=134, num_layers=0, max_len=135),
@@ -417,6 +452,7 @@ MODEL_DROPS = encoder_decoder.step(
     model("forward", B=2, S=5, T=3, dropout=EVERYTHING, training=True),
     model("encode", B=1, S=5, T=3, dropout=EVERYTHING, training=True),
     replace(model("encode", B=1, S=LONG, T=3, num_layers=0, training=True), random=True),
+    whole_memory(),
     model("forward", B=2, S=5, T=3, dropout=0.7),
     model("forward", B=2, S=5, T=3).in_float64(),
     model("forward", B=2, S=1, T=1).in_float64(),

@@ -494,3 +494,10 @@ def as_arrays_of_numpy(token_ids, mask_id, vocab_size, special_ids, share=0.15, 
     chosen = choose(token_ids, special_ids, share, generator)
     inputs = hidden(token_ids, chosen, mask_id, vocab_size, generator)
     return inputs.numpy(), np.where(chosen.numpy(), token_ids.numpy(), -100)
+
+
+@BANK.wrong(PART, told="the targets right, the inputs wrong")
+def random_ids_from_1(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
+    chosen = choose(token_ids, special_ids, share, generator)
+    words = torch.randint(1, vocab_size, token_ids.shape, generator=generator)
+    return with_words(token_ids, chosen, mask_id, words, generator)

@@ -266,3 +266,14 @@ def label_smoothing_on_top(logits, token_ids, pad_id=0):
     return F.cross_entropy(
         logits[:, :-1].mT, token_ids[:, 1:], ignore_index=pad_id, label_smoothing=0.1
     )
+
+
+@BANK.wrong("next_token_loss", named="first token in the divisor")
+def mean_over_the_tokens_that_were_read(logits, token_ids, pad_id=0):
+    each = F.cross_entropy(
+        logits[:, :-1].flatten(0, 1),
+        token_ids[:, 1:].flatten(),
+        ignore_index=pad_id,
+        reduction="sum",
+    )
+    return each / (token_ids != pad_id).sum()

@@ -281,7 +281,7 @@ def topk_of_more_than_there_are(logits, temperature=1.0, top_k=None, top_p=None,
     return draw(distribution(logits, temperature, None, top_p), generator)
 
 
-@BANK.wrong(PART, named="the first row's threshold for all rows")
+@BANK.wrong(PART, named="one threshold for all rows")
 def cut_by_the_first_row(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     check(temperature, top_k, top_p)
     if temperature == 0:
@@ -549,3 +549,14 @@ def infinities_made_finite(logits, temperature=1.0, top_k=None, top_p=None, gene
 @BANK.wrong(PART, told="another dtype")
 def ids_of_32_bits(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     return drawn_by_gumbel(logits, temperature, top_k, top_p, generator).int()
+
+
+@BANK.wrong(PART, named="one threshold for all rows")
+def cut_at_the_lowest_threshold(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.argmax(-1)
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[1])).values[:, -1].min()
+        logits = torch.where(logits < least, -math.inf, logits)
+    return draw(distribution(logits, temperature, None, top_p), generator)

@@ -131,6 +131,11 @@ class ModelPlaces:
         and with places from 1 the longest sentence would have no row."""
         return self.position_embedding(torch.arange(token_ids.shape[1]) + 1)
 
+    def positions_counted_backwards(self, token_ids):
+        """Your positions are counted from the last word back to the first. The first word stands at
+        place 0, and has row 0 of `position_embedding`."""
+        return self.position_embedding(torch.arange(token_ids.shape[1]).flip(0))
+
     def sinusoids_for_positions(self, token_ids):
         """Your positions are the sinusoids of lecture 6. This model learns its positions: they are
         the rows of `position_embedding`."""

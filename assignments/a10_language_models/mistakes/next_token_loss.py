@@ -132,6 +132,17 @@ class LossSurprise:
         return -(chances + least).log()
 
 
+@loss.mistakes_in(Loss.answer, costs=SHIFTED)
+class LossAnswer:
+    @called("first token in the divisor")
+    def divided_by_all_tokens(self, logits, token_ids, pad_id=0):
+        """Your sum is divided by the number of tokens that are no padding, the first of each sentence
+        among them. No row foretells that one: divide by the number of targets that count."""
+        rows, targets = self.pair(logits, token_ids)
+        total = (self.surprise(rows, targets) * self.counts(targets, token_ids, pad_id)).sum()
+        return total / (token_ids != pad_id).sum()
+
+
 COUNTED = "Padding counts as a target in your loss. Leave out every target that is `pad_id`{}."
 
 

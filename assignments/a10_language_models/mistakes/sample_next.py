@@ -133,12 +133,20 @@ class SamplingBest:
         least = logits.topk(top_k, dim=-1).values[:, -1:]
         return logits.masked_fill(logits < least, -torch.inf)
 
-    @called("the first row's threshold for all rows")
-    def one_threshold(self, logits, top_k):
-        """You cut every row at the k-th logit of the first one. Each row has a threshold of its own:
-        keep the axis, as `[:, -1:]` does."""
-        least = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[0, -1]
-        return logits.masked_fill(logits < least, -torch.inf)
+    @called("one threshold for all rows")
+    @variants(
+        "chosen_from, what",
+        (
+            (lambda each: each[0], "the k-th of the first row"),
+            (torch.min, "the lowest k-th one of the batch"),
+            (torch.max, "the highest k-th one of the batch"),
+        ),
+    )
+    def one_threshold(self, logits, top_k, chosen_from, what):
+        """You cut every row at the same logit, {what}. Each row has a threshold of its own: keep the
+        axis, as `[:, -1:]` does."""
+        least = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[:, -1]
+        return logits.masked_fill(logits < chosen_from(least), -torch.inf)
 
     @called("removed logits set to 0")
     def zero_for_minus_infinity(self, logits, top_k):

@@ -277,3 +277,44 @@ class LayerInALoop(layers.DecoderLayer):
         for sublayer, norm in sublayers:
             x = norm(x + self.dropout(sublayer(x)))
         return x
+
+
+@BANK.wrong("DecoderLayer", told="wrong in train mode with dropout")
+class LayerWhoseNetworkReadsTooLittle(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
+        x = self.layer_norm2(x + self.dropout(self.cross_attn(x, memory, memory, memory_mask)[0]))
+        return self.layer_norm3(x + self.dropout(self.feed_forward(self.dropout(x))))
+
+
+@BANK.wrong("DecoderLayer", told="wrong in train mode with dropout")
+class LayerWhoseCrossAttentionAsksTooLittle(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
+        less = self.dropout(x)
+        x = self.layer_norm2(
+            x + self.dropout(self.cross_attn(less, memory, memory, memory_mask)[0])
+        )
+        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("DecoderLayer", told="wrong in train mode with dropout")
+class LayerThatDropsOfTheMemory(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, self.dropout(memory), self_mask, memory_mask)
+
+
+@BANK.wrong("DecoderLayer", told="wrong in train mode with dropout")
+class LayerWhoseSelfAttentionAsksTooLittle(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(self.dropout(x), x, x, self_mask)[0]))
+        x = self.layer_norm2(x + self.dropout(self.cross_attn(x, memory, memory, memory_mask)[0]))
+        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("DecoderLayer")
+class LayerWhoseNetworkDropsInEvalMode(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
+        x = self.layer_norm2(x + self.dropout(self.cross_attn(x, memory, memory, memory_mask)[0]))
+        return self.layer_norm3(x + F.dropout(self.feed_forward(x), self.dropout.p))

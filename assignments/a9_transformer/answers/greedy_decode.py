@@ -319,3 +319,14 @@ def decoded_until_a_column_of_padding(model, src, bos_id, eos_id, max_len):
             ids = torch.cat([ids, words[:, None]], dim=1)
             ended |= words == eos_id
     return ids
+
+
+@BANK.wrong("greedy_decode", named="an end is remembered for one word")
+def decode_with_ends_of_the_last_word(model, src, bos_id, eos_id, max_len):
+    ids = src.new_full((len(src), 1), bos_id)
+    with evaluating(model):
+        while ids.shape[1] < max_len and not (ids[:, -1] == eos_id).all():
+            words = model(src, ids)[:, -1].argmax(-1)
+            words = torch.where(ids[:, -1] == eos_id, model.pad_id, words)
+            ids = torch.hstack([ids, words.unsqueeze(1)])
+    return ids

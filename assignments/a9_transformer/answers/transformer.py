@@ -396,7 +396,7 @@ class ModelThatTakesTheSourcesMaskForTargets(Assembled):
         return self.generator(x)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", named="target padding taken to be 0")
 class ModelThatTakesTheTargetWordZeroForPadding(transformer.Transformer):
     def decode(self, tgt, memory, src):
         x = self._embed(self.tgt_embedding, tgt)
@@ -434,3 +434,39 @@ class ModelWithResidualsAroundLayers(transformer.Transformer):
         for layer in self.decoder_layers:
             x = x + layer(x, memory, *seen)
         return self.generator(x)
+
+
+@BANK.right("Transformer")
+class ModelWithAFrozenTableOfSinusoids(Assembled):
+    """The table is a parameter that is not trained."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+        table = self.positional_encoding._buffers.pop("pe")
+        self.positional_encoding.pe = nn.Parameter(table, requires_grad=False)
+
+
+@BANK.wrong("Transformer", told="`tgt_embedding` in the place of `src_embedding`")
+class ModelWithOneTableForVocabulariesOfOneSize(Assembled):
+    def __init__(self, src_vocab, tgt_vocab, *arguments, **keywords):
+        super().__init__(src_vocab, tgt_vocab, *arguments, **keywords)
+        if src_vocab == tgt_vocab:
+            self.tgt_embedding = self.src_embedding
+
+
+@BANK.wrong("Transformer", told="wrong in train mode with dropout")
+class ModelThatDropsOfTheMemory(Assembled):
+    def decode(self, tgt, memory, src):
+        return super().decode(tgt, self.positional_encoding.dropout(memory), src)
+
+
+@BANK.wrong("Transformer", named="dropout before the generator")
+class ModelThatDropsBeforeTheGenerator(ModelWithACausalMaskAlone):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.generator.register_forward_pre_hook(
+            lambda module, given: self.positional_encoding.dropout(given[0])
+        )

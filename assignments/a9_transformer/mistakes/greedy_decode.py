@@ -175,6 +175,14 @@ class EndsTogether(Greedy):
         return ends
 
 
+@greedy.mistakes_in(Greedy.ended, costs=ENDS)
+class GreedyEnded:
+    def an_end_is_remembered_for_one_word(self, before, ends):
+        """A row of yours counts as ended only while its newest word is `eos_id`, so one word of padding
+        follows, and then it goes on. Keep what has ended before: `ended | (words == eos_id)`."""
+        return ends
+
+
 @greedy.mistakes_in(Greedy.filling, costs=ENDS)
 class GreedyFilling:
     def filled_up_with_0(self, model, eos_id):

@@ -71,6 +71,11 @@ class EncoderDecoderTargetMask:
         `tgt` is already shifted, so position t may see positions 0 to t."""
         return torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).tril(1)
 
+    def target_padding_taken_to_be_0(self, tgt):
+        """In your decoder's self-attention the id 0 is hidden, whatever `pad_id` is. The target's mask
+        should be made with `self.pad_id`, too."""
+        return masks.decoder_mask(tgt, 0)
+
     def a_position_does_not_see_itself(self, tgt):
         """Each target position sees only those before it. `tgt` is already shifted, so position t
         may also see itself."""
@@ -246,6 +251,12 @@ class EncoderDecoderScore:
         """You return the logits of the last position alone. Training needs all T of them, and
         greedy decoding picks the last one itself."""
         return self.generator(x)[:, -1]
+
+    @costs(MODEL_DROPS)
+    def dropout_before_the_generator(self, x):
+        """In train mode you drop numbers of the decoder's result before the generator reads it. The
+        text has dropout on the sum of word and position and inside the layers, and nowhere else."""
+        return self.generator(self.positional_encoding.dropout(x))
 
     @message(ON_TOP.format(" of the decoder"))
     def a_norm_on_top_of_the_decoder(self, x):
