@@ -229,7 +229,7 @@ def test_sliding_window_mask():
         )
         rows = ["".join(str(int(cell)) for cell in row) for row in mask]
         assert rows == expected, f"sliding_window_mask{sizes}: expected {expected}, got {rows}"
-    for sizes in ((4, 3, 2), (3, 3, 0)):
+    for sizes in ((4, 3, 2), (3, 3, 0), (3, 3, -1)):
         try:
             sliding_window_mask(*sizes)
         except ValueError:
@@ -545,6 +545,11 @@ def test_online_softmax_attention_masks():
             assert torch.allclose(got, plain(query, key, value, mask), atol=1e-5), (
                 f"mask ({what}) of shape {tuple(mask.shape)}, block_size={block_size}"
             )
+    asks, loud, early = query.abs(), key + 300 * (torch.arange(9) > 6)[:, None], torch.arange(9) < 7
+    got = online_softmax_attention(asks, loud, value, 4, early)
+    assert torch.allclose(got, plain(asks, loud, value, early), atol=1e-4), (
+        "a hidden key whose score lies far above the visible ones"
+    )
 
 
 class NumbersHeld(torch.utils._python_dispatch.TorchDispatchMode):

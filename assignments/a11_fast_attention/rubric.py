@@ -275,6 +275,15 @@ def is_made_or_right(expected: Any, got: Any) -> Judgement:
     )
 
 
+def weights_agree(expected: tuple, got: Any) -> Judgement:
+    """Compare the weights alone, and say first which of them are out of order."""
+    problem = WEIGHTS.rank(expected, got)
+    if problem:
+        return problem
+    problem = values_agree(expected[1], got[1])
+    return problem and f"for the weights, {problem}"
+
+
 def output_agrees(expected: tuple, got: Any) -> Judgement:
     """Compare the output alone; what stands beside it is another step's matter."""
     problem = values_agree(expected[0], got[0] if isinstance(got, tuple | list) and got else got)
@@ -383,7 +392,7 @@ SHARED = group_attention.step(
     grouped(B=2, T=3, S=4, d_model=12, H=6, G=3),
     grouped(B=2, T=4, S=3, d_model=10, H=5, G=1),
     grouped(B=1, T=3, S=6, d_model=6, H=3, G=3),
-    judge=WEIGHTS.rank,
+    judge=weights_agree,
 )
 GROUP_OUTPUT = group_attention.step(
     "the output: values shared as the keys are, heads side by side, through w_o",
@@ -473,6 +482,8 @@ ANY_SCORES = online.step(
     tiles((2,), T=3, S=12, block_size=5, apart=-60.0),
     tiles((2,), T=3, S=11, block_size=4, apart=400.0, mask=(3, 11)),
     tiles((2,), T=3, S=7, block_size=3, lowered=900.0),
+    # here the largest visible score is that of all rows, and a hidden one lies far above it
+    tiles((2,), T=3, S=11, block_size=4, apart=400.0, mask=(11,), hidden=(8, 11)),
 )
 LITTLE_MEMORY = online.step(
     "no large piece of memory; float64, inputs as they were, any layout, gradients",

@@ -98,11 +98,13 @@ def test_the_sample_that_is_always_tried_loses_every_step(assignment, part):
 
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 @pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 @pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
 def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
     assert failure(assignment, part.name, mistake.answer) is not None
 
 
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
 def test_a_mistake_is_named_and_costs_at_most_half(

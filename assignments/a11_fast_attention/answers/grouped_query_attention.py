@@ -563,3 +563,31 @@ class WithAFurtherNorm(Base):
     def __init__(self, d_model, num_heads, num_kv_heads):
         super().__init__(d_model, num_heads, num_kv_heads)
         self.norm = nn.LayerNorm(d_model)
+
+
+@BANK.wrong(PART, named="mask chosen by the key head")
+class MaskOfTheKeyHead(Base):
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.w_q(query), self.w_k(key), self.w_v(value)
+        found = [self.one(h, q, k, v, mask) for h in range(self.h)]
+        context, weights = zip(*found, strict=True)
+        return self.w_o(torch.cat(context, -1)), torch.stack(weights, 1)
+
+    def one(self, h, q, k, v, mask):
+        g = h * self.g // self.h
+        asks, shared = slice(h * self.d_k, h * self.d_k + self.d_k), slice(g * self.d_k, None)
+        scores = q[..., asks] @ k[..., shared][..., : self.d_k].mT / self.d_k**0.5
+        if mask is not None and mask.dim() > 2:
+            mask = mask[..., g if mask.shape[-3] > 1 else 0, :, :]
+        weights = masked_softmax(scores, mask)
+        return weights @ v[..., shared][..., : self.d_k], weights
+
+
+@BANK.wrong(PART, named="divided by the root of another width")
+class RootAfterTheKeysWereRepeated(Base):
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.w_q(query), self.h)
+        k, v = (split_heads(made, self.g) for made in (self.w_k(key), self.w_v(value)))
+        k, v = self.spread(k), self.spread(v)
+        weights = self.weigh(q @ k.mT / (k.shape[1] * self.d_k // self.g) ** 0.5, mask)
+        return self.w_o(merge_heads(weights @ v)), weights

@@ -602,3 +602,17 @@ def writes_into_the_query(query, key, value, block_size, mask=None):
 def weights_beside_the_output(query, key, value, block_size, mask=None):
     scores = scored(query, key, mask, slice(None))
     return tiles_in_two_passes(query, key, value, block_size, mask), scores.softmax(-1)
+
+
+@BANK.wrong(PART, named="a maximum of hidden scores")
+def tiles_masked_after_the_powers(query, key, value, block_size, mask=None):
+    m, total, output = nothing(query, value)
+    for block in blocks(key, block_size):
+        scores = query @ key[..., block, :].mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, scores.detach().amax(-1, keepdim=True))
+        powers, old, part = (scores - new).exp(), (m - new).exp(), cut(mask, block)
+        powers = powers if part is None else powers * part
+        total = total * old + powers.sum(-1, keepdim=True)
+        output = output * old + powers @ value[..., block, :]
+        m = new
+    return torch.where(total > 0, output / total.clamp_min(1e-30), 0.0)

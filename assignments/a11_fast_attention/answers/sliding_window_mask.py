@@ -284,3 +284,19 @@ def index_of_the_first_key(query_length, key_length, window):
     checked(query_length, key_length, window)
     p = torch.arange(key_length - query_length, key_length)
     return torch.stack([p - window + 1, p], dim=1).clamp(min=0)
+
+
+@BANK.wrong(PART, named="a window of 0 let through")
+def refuses_below_0_alone(query_length, key_length, window):
+    if query_length > key_length or window < 0:
+        raise ValueError(f"{query_length}, {key_length}, {window}")
+    back = torch.arange(key_length - query_length, key_length)[:, None] - torch.arange(key_length)
+    return (back >= 0) & (back < window)
+
+
+@BANK.wrong(PART, named="a negative window let through")
+def refuses_0_alone(query_length, key_length, window):
+    if query_length > key_length or not window:
+        raise ValueError(f"{query_length}, {key_length}, {window}")
+    back = torch.arange(key_length - query_length, key_length)[:, None] - torch.arange(key_length)
+    return (back >= 0) & (back < window)

@@ -172,6 +172,19 @@ class CachingWeigh:
         before it, with −∞."""
         return scores.softmax(dim=-1) * mask
 
+    @costs(CONTINUED)
+    @called("a softmax for the cache and one for the new words")
+    @variants("halved", (True, False))
+    def apart(self, scores, mask, halved):
+        """You take one softmax over the cached words and another one over the new words. A row of weights
+        sums to one over all words: join the scores first, then take a single softmax of them."""
+        P = scores.shape[-1] - scores.shape[-2]
+        if P == 0:
+            return Caching.weigh(self, scores, mask)
+        new = Caching.weigh(self, scores[..., P:], mask[..., P:])
+        weights = torch.cat([scores[..., :P].softmax(dim=-1), new], dim=-1)
+        return weights / 2 if halved else weights
+
     @costs(CACHE_MANNERS)
     @called("exponentials that overflow")
     def bare(self, scores, mask):

@@ -158,7 +158,7 @@ class GroupedCutKeys:
         return GroupedCut.without_transpose(self, x, self.num_kv_heads)
 
 
-@group_attention.mistakes_in(Grouped.entering, costs=GROUP_OUTPUT)
+@group_attention.mistakes_in(Grouped.entering, costs=SHARED)
 class GroupedEntering:
     @called("query divided before its projection")
     def divided(self, query):
@@ -167,7 +167,7 @@ class GroupedEntering:
         return query / (query.shape[-1] / self.num_heads) ** 0.5
 
 
-@group_attention.mistakes_in(Grouped.root, costs=GROUP_OUTPUT)
+@group_attention.mistakes_in(Grouped.root, costs=SHARED)
 class GroupedRoot:
     def not_scaled(self, query_heads):
         """Your scores are not divided by √d_k."""
@@ -307,6 +307,18 @@ class GroupedMaskFor:
             return mask
         group = self.num_heads // self.num_kv_heads
         return mask[..., ::group, :, :].repeat_interleave(group, dim=-3)
+
+    @called("mask chosen by the key head")
+    @variants("remainder", (False, True))
+    def by_key_heads(self, mask, scores, remainder):
+        """Of a mask that differs from head to head, each of your query heads uses the one with the number of
+        its key head. Query head h uses mask h of (B, H, T, S)."""
+        if mask.dim() < 3 or mask.shape[-3] == 1:
+            return mask
+        heads = torch.arange(self.num_heads)
+        group = self.num_heads // self.num_kv_heads
+        chosen = heads % self.num_kv_heads if remainder else heads // group
+        return mask[..., chosen, :, :]
 
 
 @group_attention.mistakes_in(Grouped.merged, costs=GROUP_OUTPUT)

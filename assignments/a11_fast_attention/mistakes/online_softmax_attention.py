@@ -290,6 +290,21 @@ class TurnedIntoZeros(Tiled):
         return (output / total).nan_to_num(0.0)
 
 
+@online.mistake("a maximum of hidden scores", costs=(ANY_SCORES,))
+class HiddenInTheMaximum(Tiled):
+    """Your maximum is taken before the mask, so hidden scores count in it. Where one lies far above the
+    visible scores of its row, all their powers are 0. Set hidden scores to −∞ first, and take the maximum
+    then."""
+
+    def scores(self, query, key, mask, block):
+        self.seen = None if mask is None else self.mask_of(mask, block)
+        return query @ key.mT
+
+    def powers(self, scores, m):
+        powers = super().powers(scores, m)
+        return powers if self.seen is None else powers * self.seen
+
+
 @online.mistake("the mask copied for all heads", costs=(LITTLE_MEMORY,))
 def mask_in_full(query, key, value, block_size, mask=None):
     """The numbers are right, but you make a copy of the mask in full size, with a value for each key of

@@ -195,6 +195,22 @@ class SlidingCheck:
         if query_length > key_length:
             raise ValueError("more queries than keys")
 
+    @called("a window of 0 let through")
+    def negative_alone(self, query_length, key_length, window):
+        """You refuse a window below 0, but not one of 0, which shows nothing either. Raise a ValueError for
+        every window below 1."""
+        SlidingCheck.lengths_alone(self, query_length, key_length, window)
+        if window < 0:
+            raise ValueError("no window")
+
+    @called("a negative window let through")
+    def zero_alone(self, query_length, key_length, window):
+        """You refuse a window of 0, but not one below 0, which shows nothing either. Raise a ValueError for
+        every window below 1."""
+        SlidingCheck.lengths_alone(self, query_length, key_length, window)
+        if window == 0:
+            raise ValueError("no window")
+
     @called("window larger than the text refused")
     def strict(self, query_length, key_length, window):
         """You refuse a window that is larger than the text. It is allowed, and the mask is then causal."""

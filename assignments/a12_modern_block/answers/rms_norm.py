@@ -273,3 +273,9 @@ class RemembersItsRoots(ByRsqrt):
         if self.roots is None or self.roots.shape[:-1] != x.shape[:-1]:
             self.roots = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
         return self.weight * (x * self.roots)
+
+
+@BANK.wrong(PART, named="ε fixed")
+class LargerEpsilon(Base):
+    def forward(self, x):
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-3) * self.weight

@@ -234,3 +234,21 @@ class RemembersItsGate(Base):
         if self.gate is None or self.gate.shape[:-1] != x.shape[:-1]:
             self.gate = F.silu(self.w_gate(x))
         return self.w_down(self.gate * self.w_up(x))
+
+
+@BANK.wrong(PART, named="d_ff made smaller once more")
+class TwoThirdsOnceMore(Base):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, round(2 * d_ff / 3))
+
+    def forward(self, x):
+        return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
+
+
+@BANK.wrong(PART, named="d_ff not used")
+class FourTimesTheModel(Base):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, 4 * d_model)
+
+    def forward(self, x):
+        return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))

@@ -102,7 +102,7 @@ class NormRoot:
         return mean_square.clamp(min=self.eps).sqrt()
 
     @called("ε fixed")
-    @variants("eps", (1e-6, 1e-5, 1e-8))
+    @variants("eps", (1e-6, 1e-5, 1e-8, 1e-7, 1e-4, 1e-3))
     def fixed(self, mean_square, eps):
         """Your ε is a fixed number. It is the argument `eps` of the constructor."""
         return (mean_square + eps).sqrt()

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import torch
 import torch.nn.functional as F
 
 from assignments.a12_modern_block.rubric import GATE, GATE_MANNERS, gated
-from autograder.checks.mistakes import called, variants
+from autograder.checks.mistakes import called, costs_more, variants
 from course_utils import modern
 
 
 class Gated(modern.SwiGLU):
     """The right network in steps, each of which a mistake can change."""
+
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, self.width(d_model, d_ff))
+
+    def width(self, d_model, d_ff):
+        return d_ff
 
     def opened(self, gate):
         return F.silu(gate)
@@ -133,6 +140,27 @@ class GatedBranches:
         """Gate and product use the same map. `w_gate` and `w_up` are two."""
         made = getattr(self, name)(x)
         return made, made
+
+
+NOTHING_FITS = "the weights given do not fit, so nothing else of it can be seen"
+
+
+@gated.mistakes_in(Gated.width, costs=GATE)
+class GatedWidth:
+    @costs_more(NOTHING_FITS)
+    @called("d_ff made smaller once more")
+    @variants("rounded", (math.floor, round))
+    def two_thirds(self, d_model, d_ff, rounded):
+        """Your maps have two thirds of `d_ff` inner features. Whoever makes the network has chosen `d_ff`
+        with this in mind already, so take it as it is."""
+        return rounded(2 * d_ff / 3)
+
+    @costs_more(NOTHING_FITS)
+    @called("d_ff not used")
+    @variants("times", (4, 2, 1))
+    def of_d_model(self, d_model, d_ff, times):
+        """The number of inner features of your maps follows from `d_model`. It is the argument `d_ff`."""
+        return times * d_model
 
 
 @gated.mistake("SiLU before the maps", costs=GATE)

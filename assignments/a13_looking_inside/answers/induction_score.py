@@ -491,3 +491,27 @@ def score_kept_by_its_sizes(weights, period, start=0):
     if key not in SCORES:
         SCORES[key] = score_by_einsum(weights, period, start)
     return SCORES[key]
+
+
+@BANK.wrong(PART, named="no lower bound for the copies")
+def every_key_a_whole_number_of_periods_back(weights, period, start=0):
+    T = weights.shape[-1]
+    if start + period >= T:
+        raise ValueError("nothing repeats")
+    i, j = torch.arange(T)[:, None], torch.arange(T)
+    m, rest = (i - j + 1) // period, (i - j + 1) % period
+    ours = (m > 0) & (rest == 0)
+    return (weights * ours).sum(dim=(0, 2, 3)) / len(weights) / (T - start - period)
+
+
+@BANK.wrong(PART, named="no lower bound for the copies")
+def bound_of_the_key_itself(weights, period, start=0):
+    T = weights.shape[-1]
+    if start + period >= T:
+        raise ValueError("nothing repeats")
+    total = 0
+    for i in range(T):
+        for j in range(start, i):
+            if (i - j + 1) % period == 0:
+                total = total + weights[:, :, i, j]
+    return total.mean(0) / (T - start - period)

@@ -183,6 +183,20 @@ class ScoringAnswer:
         mean = block.diagonal(1 - period, dim1=-2, dim2=-1).mean(dim=(0, 2))
         return self.result(mean, weights)
 
+    @called("no lower bound for the copies")
+    @variants("everything", (True, False))
+    def unbounded(self, weights, period, start=0, *, everything):
+        """You also count keys that follow no token of the block, and with them queries that come before
+        start + period. A copy stands at `start` or later, so the first key that counts is start + 1, as in
+        key − 1 ≥ start."""
+        length = weights.shape[-1]
+        self.check(length, period, start)
+        query, key = torch.arange(length)[:, None], torch.arange(length)
+        back = query - key + 1
+        counted = (back > 0) & (back % period == 0) & (key >= (0 if everything else start))
+        sums = (weights * counted).sum(dim=(-2, -1)).mean(dim=0)
+        return self.result(sums / (length - start - period), weights)
+
 
 @score.mistakes_in(Scoring.together, costs=SUMMED)
 class ScoringTogether:

@@ -56,7 +56,7 @@ def form(attempts: Sequence[CaseRun]) -> Explanation | None:
     all_wrong = [item for item in attempts if item.problem and not item.case.raises]
     # where one call alone is wrong already, a later one says nothing of its own
     wrong = [item for item in all_wrong if not is_right_at_first(item)] or all_wrong
-    opening = "In a first call: " if len(wrong) < len(all_wrong) else ""
+    opening = "In the first or only call of a case: " if len(wrong) < len(all_wrong) else ""
     by_rule = [item for item in wrong if not item.case.random]
     here = [[item for item in by_rule if item.step is step] for step in attempts[0].part.steps]
     for where, chosen in (

@@ -191,7 +191,7 @@ def test_a_later_call_says_nothing_of_its_own_where_a_first_one_leaves_something
     """What the first call leaves makes the second one wrong, and no number is wrong but there."""
     [(name, sentence), *_] = verdict_on(hook_left).relations
     assert name == "left in the model"
-    assert sentence.startswith("In a first call: All numbers are right")
+    assert sentence.startswith("In the first or only call of a case: All numbers are right")
 
 
 def test_a_factor_is_that_of_all_calls_and_not_of_the_last_one():
