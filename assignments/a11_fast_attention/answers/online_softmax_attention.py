@@ -504,7 +504,14 @@ def stopped_at_a_hidden_block(query, key, value, block_size, mask=None):
     return ended(output, total)
 
 
-@BANK.wrong(PART, told=("wrong gradient", "wrong with a row in which nothing may be seen"))
+@BANK.wrong(
+    PART,
+    told=(
+        "wrong gradient",
+        "wrong about gradients",
+        "wrong with a row in which nothing may be seen",
+    ),
+)
 def infinity_added_to_hidden_scores(query, key, value, block_size, mask=None):
     m, total, output = nothing(query, value)
     for block in blocks(key, block_size):
