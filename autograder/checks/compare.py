@@ -12,7 +12,7 @@ from autograder.checks.problem import Kind, Problem
 from autograder.probe.wire import Opaque
 
 # float32 leaves about seven digits, float64 about fifteen; sums lose a few of them
-TOLERANCES = {torch.float64: (3e-8, 1e-10)}
+TOLERANCES = {torch.float64: (2e-8, 1e-10)}
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 LONGEST_LIST = 4  # of which a sentence names every entry
 

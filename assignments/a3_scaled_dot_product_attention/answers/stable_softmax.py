@@ -278,7 +278,7 @@ def softmax_as_a_nested_list(scores, axis=-1):
     return softmax_in_two_lines(scores, axis).tolist()
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="scores too large or too small")
 def softmax_of_absolute_values(scores, axis=-1):
     return softmax_in_two_lines(np.abs(scores), axis)
 

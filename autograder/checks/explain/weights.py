@@ -74,7 +74,7 @@ def sharper_or_flatter(pair: ResultPair) -> Iterator[str]:
             continue
         if factor < 0:
             yield (
-                f"{pair.yours} fall where they should rise: they come from scores with the wrong "
+                f"{pair.yours} {pair.verb} small where what is right is large, as if the scores had the other "
                 "sign. Which difference is taken the wrong way round?"
             )
             return
