@@ -166,7 +166,7 @@ OF_WEIGHTS = {
         lambda w, x, s: softmax(np.log(w) / s["d_k"]),
         "flatter than they should be: they come from scores 1/d_k times",
     ),
-    "distances": (lambda w, x, s: softmax(-np.log(w)), "scores with the wrong sign"),
+    "distances": (lambda w, x, s: softmax(-np.log(w)), "as if the scores had the other sign"),
     "no sum": (
         lambda w, x, s: w * (1.5 + x[..., :1] ** 2),
         "the rows do not sum to one",
