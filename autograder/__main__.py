@@ -23,7 +23,8 @@ import gc
 import sys
 import traceback
 
-gc.disable()  # imports make much and drop little
+if __name__ == "__main__":
+    gc.disable()  # imports make much and drop little
 try:
     from autograder.batch import anonymous, archive, extensions, term
     from autograder.batch import command as batch
@@ -40,8 +41,6 @@ except ModuleNotFoundError as error:
         file=sys.stderr,
     )
     sys.exit(2)
-gc.freeze()
-gc.enable()
 
 COMMANDS = (
     batch.add_to,
@@ -80,4 +79,6 @@ def guarded() -> int:
 
 
 if __name__ == "__main__":
+    gc.freeze()
+    gc.enable()
     sys.exit(guarded())

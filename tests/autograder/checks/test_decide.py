@@ -1,12 +1,14 @@
 """A verdict comes from one trial, whole, and what our own answers do on the way stays among us."""
 
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
 from assignments import load
-from autograder.checks.decide import decide
+from autograder.checks.decide import _better_of, decide
 from autograder.checks.drawn_cases import DrawnCases
+from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.probe.probe import answer
 
 MASKS = load("a4_masks")
@@ -34,7 +36,7 @@ def joined(token_ids, pad_id):
         ("[None]", "sentences where the heads belong"),
     ],
 )
-def test_with_points_alike_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
+def test_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
     namespace = {}
     exec(
         f"{HALVES}\ndef decoder_mask(token_ids, pad_id=0):\n    return joined(token_ids, pad_id){axes}",
@@ -46,12 +48,27 @@ def test_with_points_alike_steps_names_and_remark_come_from_the_trial_with_ours(
 
     alone = decide(MASKS, DECODER, probe, [""])
     verdict = decide(MASKS, DECODER, probe, [""], failed_before=["causal_mask"])
-    assert alone.earned == verdict.earned < DECODER.points
+    assert alone.earned < verdict.earned < DECODER.points
     problems = {step.asks: step.problem for step in verdict.steps if step.problem}
     assert list(problems) == ["the shape (B, 1, T, T)"]
     assert problems["the shape (B, 1, T, T)"].startswith("expected shape")
     assert [found for found, _ in verdict.mistakes] == [name]
     assert verdict.stood_in == ("causal_mask",) and "ours in its place" in verdict.remark
+
+
+@pytest.mark.parametrize(
+    ("points", "counts"), [(0.5, "with ours"), (1.0, "with ours"), (1.5, "alone")]
+)
+def test_with_points_alike_the_trial_with_ours_counts_whole(points, counts):
+    def trial(name, earned):
+        step = StepVerdict("asks", earned, 2.0, problem=name)
+        return SimpleNamespace(
+            verdict=PartVerdict("decoder_mask", "", (step,)), with_names=lambda verdict: verdict
+        )
+
+    verdict = _better_of(trial("alone", points), trial("with ours", 1.0), ("causal_mask",))
+    assert [step.problem for step in verdict.steps] == [counts]
+    assert bool(verdict.stood_in and verdict.remark) == (counts == "with ours")
 
 
 def test_no_warning_of_a_wrong_answer_of_ours_is_heard():
