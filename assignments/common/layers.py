@@ -188,7 +188,7 @@ def whole_inputs(sublayers: dict[str, str]) -> list[Case]:
 
 def reads_all(expected: Tensor, got: Any) -> Judgement:
     """Whether results are those of a sublayer that missed nothing; what is lost of weights is little."""
-    if not isinstance(got, Tensor) or got.shape != expected.shape:
+    if not (isinstance(got, Tensor) and got.is_floating_point() and got.shape == expected.shape):
         return values_agree(expected, got)
     if ((got - expected).abs() < 0.3).all():
         return None

@@ -365,10 +365,10 @@ def _of_arguments(part: Part) -> dict[str, Trait]:
 
 def _from_some_size_on(attempts: Sequence[CaseRun]) -> Explanation | None:
     """Whether all is right up to some length and wrong from there on, or the other way round."""
-    # how large a case of chance is, only the counting asks for
-    by_numbers = [item for item in attempts if not item.case.random]
-    wrong = [sizes_of(item) for item in by_numbers if item.problem]
-    right = [sizes_of(item) for item in by_numbers if not item.problem]
+    wrong = [sizes_of(item) for item in attempts if item.problem]
+    right = [sizes_of(item) for item in attempts if not item.problem]
+    if all(item.problem or item.case.random for item in attempts):
+        return None  # cases of chance are large for the sake of counting, and right for another reason
     if len(wrong) < 2 or len(right) < 2:
         return None
     for letter in sorted(set.intersection(*(set(sizes) for sizes in [*wrong, *right]))):
