@@ -367,10 +367,9 @@ def _from_some_size_on(attempts: Sequence[CaseRun]) -> Explanation | None:
     """Whether all is right up to some length and wrong from there on, or the other way round."""
     wrong = [sizes_of(item) for item in attempts if item.problem]
     right = [sizes_of(item) for item in attempts if not item.problem]
+    # cases of chance are large for the sake of counting, and right for another reason
     if all(item.problem or item.case.random for item in attempts):
-        return (
-            None  # cases of chance are large for the sake of counting, and right for another reason
-        )
+        return None
     if len(wrong) < 2 or len(right) < 2:
         return None
     for letter in sorted(set.intersection(*(set(sizes) for sizes in [*wrong, *right]))):
