@@ -35,9 +35,8 @@ LARGEST_SETTINGS = 1 << 20
 
 # code that is read: letters of a cell or of a file beside the notebook, and of all that one part can reach
 LONGEST_CODE, MOST_CODE = 200_000, 1_000_000
-LONGEST_ASKED_ABOUT = (
-    12_000  # letters of a definition that its author is asked about, with what it calls
-)
+# letters of a definition that its author is asked about, with what it calls
+LONGEST_ASKED_ABOUT = 12_000
 # letters of a word in a line that IPython reads, which goes through them again for each
 LONGEST_MAGIC = 1_000
 MOST_MAGICS = 100  # of a cell that IPython reads as a whole, which it does once for each

@@ -552,12 +552,16 @@ NO_BAR = "Without a colour bar, nobody can tell which colour stands for which nu
 
 for labelled in (("dimension", "position"), ("position", "dimension"), ("", "")):
     for bar in (True, False):
-        lacking = ["no labels"] * (not all(labelled)) + ["no colour bar"] * (not bar)
+        made = {"axes swapped": TURNED}
+        if not all(labelled):
+            made["no labels"] = NO_LABELS
+        if not bar:
+            made["no colour bar"] = NO_BAR
 
         @picture.mistake(
-            " and ".join(["axes swapped", *lacking]),
-            " ".join([TURNED, *[NO_LABELS] * (not all(labelled)), *[NO_BAR] * (not bar)]),
-            costs_more="two mistakes at once" if lacking else "",
+            " and ".join(made),
+            " ".join(made.values()),
+            costs_more="two mistakes at once" if len(made) > 1 else "",
         )
         def turned(length, d_model=512, ax=None, labelled=labelled, bar=bar):
             ax = draw(length, d_model, ax, turned=True, bar=bar)

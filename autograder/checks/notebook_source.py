@@ -44,11 +44,8 @@ WORD = re.compile(r"[\w*.\[\]-]+")  # what IPython may take for one name, as in 
 TEXTUAL = (ast.BinOp, ast.JoinedStr, ast.Constant)  # what may stand for a text
 WRITEFILE = re.compile(r"%%writefile +((?:[\w-]+/)*[\w-]+\.py) *\n")
 NAMING = (ast.Attribute, ast.Name, ast.alias, ast.Import, ast.ImportFrom)
-UNREADABLE = (
-    ValueError,
-    RecursionError,
-    MemoryError,
-)  # what Python raises over a text that is none, or code that it cannot write as one
+# what Python raises over a text that is none, or code that it cannot write as one
+UNREADABLE = (ValueError, RecursionError, MemoryError)
 
 Read = TypeVar("Read")
 

@@ -10,6 +10,7 @@ from assignments.a7_dropout_and_layer_norm.answers.self_attention_with_dropout_a
     OneMaskForAllSentences,
 )
 from assignments.a7_dropout_and_layer_norm.drawn_sums import outcomes_of
+from assignments.common.layers import DROPS_IN_EVAL, layer_drops
 from autograder.bank.measure import verdict_on
 from course_utils import layers, transformer
 from course_utils.evaluation import evaluating
@@ -184,3 +185,12 @@ def test_what_can_become_of_a_row_has_the_moments_of_the_formula(row, rate, draw
     assert float(chance @ mean) == pytest.approx(usual)
     assert float(chance @ (mean - usual) ** 2) == pytest.approx(variance / draws)
     assert float(chance @ std**2) == pytest.approx((draws - 1) / draws * variance)
+
+
+def test_two_calls_in_eval_mode_are_judged_whatever_is_sent_for_them():
+    right, other = torch.zeros(2, 3, 4), torch.ones(2, 3, 4)
+    assert layer_drops([right, right], [right, right]) is None
+    assert layer_drops([right, right], [right, other]) == DROPS_IN_EVAL
+    for sent in ([other, other], [right, right[:1]], [right], [right] * 3, [], 1, "two", None):
+        problem = layer_drops([right, right], sent)
+        assert problem and problem != DROPS_IN_EVAL, sent
