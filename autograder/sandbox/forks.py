@@ -89,7 +89,7 @@ class Zygote:
             self.process = _starter.submit(
                 start,
                 [*confinement, os.path.abspath(sys.executable), "-P", "-m", "autograder.sandbox.zygote",
-                 str(theirs.fileno()), purpose, isolation, *modules],
+                 str(theirs.fileno()), str(os.getpid()), purpose, isolation, *modules],
                 pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 **other,

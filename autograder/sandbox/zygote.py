@@ -1,7 +1,8 @@
 """A process that has imported what its forks need, and forks one whenever it is asked.
 
-    python -m autograder.sandbox.zygote DESCRIPTOR PURPOSE ISOLATION [MODULE ...]
+    python -m autograder.sandbox.zygote DESCRIPTOR PARENT PURPOSE ISOLATION [MODULE ...]
 
+PARENT is the process that starts it and with which it ends, also while it imports.
 PURPOSE is a module with ``prepare(modules)``, called once, ``become(request, sockets)``, called in
 each fork, and ``Request``, the type of what a request asks for. Inside the sandbox, forks of a purpose
 that says ``FIRST_PROCESS`` begin a namespace of processes, and are killed when they have more threads
@@ -38,9 +39,11 @@ LARGEST_REQUEST, MOST_SOCKETS = 1 << 20, 3
 SECONDS_BETWEEN_COUNTS = 0.02
 
 
-def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
+def main(descriptor: int, parent: int, purpose: str, isolation: str, *modules: str) -> None:
     """Prepare, and serve requests until the other end of the socket is closed."""
     gc.disable()  # imports make much and drop little
+    if isolation != bubblewrap.FULL and sys.platform == "linux":  # else bubblewrap sees to it
+        namespaces.end_with_parent(parent)
     module: Any = importlib.import_module(purpose)
     alone = isolation == bubblewrap.FULL and getattr(module, "FIRST_PROCESS", False)
     if alone:
@@ -203,4 +206,4 @@ def silence() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:])
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

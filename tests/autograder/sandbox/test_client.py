@@ -1,6 +1,10 @@
 """A kernel at the other end of a channel may answer, die, stay silent or send anything."""
 
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -508,6 +512,35 @@ def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself(isolation):
             KernelClient(zygote.client, Limits())
     finally:
         zygote.close()
+
+
+KILLED_SOON = f"""
+import os, signal, sys, time
+from autograder.sandbox.forks import Zygote
+print(Zygote("{KERNEL}", sys.argv[1]).process.pid, flush=True)
+time.sleep(0.3)  # bubblewrap asks only then to be ended with it; imports take seconds
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ends when it has imported")
+@pytest.mark.parametrize("isolation", sorted({ISOLATION, bubblewrap.NONE}))
+def test_a_zygote_that_still_imports_ends_with_the_process_that_has_started_it(isolation):
+    command = [sys.executable, "-c", KILLED_SOON, isolation]
+    starter = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    assert starter.returncode == -signal.SIGKILL
+    zygote = Path("/proc", starter.stdout.strip(), "cmdline")
+    deadline = time.monotonic() + 1
+    while _content(zygote) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _content(zygote)
+
+
+def _content(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 FORGED_DONE = CHANNEL + "channel.send({'type': 'done', 'count': 1, 'status': 'ok'})\n" + DEAF
