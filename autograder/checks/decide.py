@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
@@ -172,26 +171,33 @@ def decide(
         return nothing(part, _why_disallowed(part, used.message), Obstacle.DISALLOWED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files, asked_before)
     drawn = drawn_for(part, seed)
-    broken = tuple(name for name in part.may_call if name in set(failed_before))
     ours = {
         name: source_of(assignment.part(name).reference, assignment.course.libraries)
-        for name in broken
+        for name in part.may_call
+        if name in set(failed_before)
     }
+    again: Trial | None = None  # with ours in place, and only where the answer calls them
+    alone: Trial | None = None
     try:
-        attempts = _asked(drawn, probe, disallowed, {})
+        if ours:
+            again = Trial(_asked(drawn, probe, disallowed, ours), tuple(ours))
+    except NotAwarded:
+        pass  # it may do better with the student's own
+    if again and not again.stood_in:
+        again, alone = None, again
+    if again and again.all_right:
+        return _with_substitutes(again)
+    try:
+        alone = alone or Trial(_asked(drawn, probe, disallowed, {}))
     except NotAwarded as reason:
-        if broken and reason.obstacle is Obstacle.DISALLOWED:
-            # what is disallowed may be an earlier part's doing, which costs points there
-            with contextlib.suppress(NotAwarded):
-                return _with_substitutes(Trial(_asked(drawn, probe, disallowed, ours)), broken)
-        return nothing(part, str(reason), reason.obstacle)
-    if all(item.actual.status == "missing" for item in attempts):
+        # what is disallowed may be an earlier part's doing, which costs points there
+        return _with_substitutes(again) if again else nothing(part, str(reason), reason.obstacle)
+    if all(item.actual.status == "missing" for item in alone.attempts):
         why = time.spent_on(
             lambda: why_missing(part.name, cells, around),
             otherwise=f"No `{part.name}`: the notebook has too much code to find out why.",
         )
         return nothing(part, why, Obstacle.MISSING)
-    alone = Trial(attempts)
     untouched = not alone.all_right and time.spent_on(
         lambda: is_as_handed_out(part.name, cells, handed_out), otherwise=False
     )
@@ -209,13 +215,10 @@ def decide(
         later = time.spent_on(lambda: why_not_the_later_one(part.name, around), otherwise="")
         return " ".join(filter(None, (lacks, later)))
 
-    if broken and not alone.all_right and not untouched:
-        with contextlib.suppress(NotAwarded):
-            again = Trial(_asked(drawn, probe, disallowed, ours))
-            # an earlier part that is not answered says so when this one calls it
-            if not again.unanswered:
-                verdict = _better_of(alone, again, broken)
-                return _with_remark(verdict, hidden or elsewhere(verdict))
+    # an earlier part that is not answered says so when this one calls it
+    if again and not alone.all_right and not untouched and not again.unanswered:
+        verdict = _better_of(alone, again)
+        return _with_remark(verdict, hidden or elsewhere(verdict))
     if alone.unanswered and hidden:
         return nothing(part, hidden, Obstacle.NONE)
     if alone.unanswered:
@@ -236,11 +239,18 @@ class Trial:
 
     Args:
         attempts: all cases of the part, with what came back and what is wrong with that.
+        substitutes: earlier parts in whose place ours were.
     """
 
-    def __init__(self, attempts: list[CaseRun]) -> None:
+    def __init__(self, attempts: list[CaseRun], substitutes: tuple[str, ...] = ()) -> None:
         self.part = attempts[0].part
-        self.attempts = attempts
+        self.attempts, self.substitutes = attempts, substitutes
+
+    @property
+    def stood_in(self) -> tuple[str, ...]:
+        """Those of the substitutes that were called."""
+        called = {name for item in self.attempts for name in item.actual.stood_in}
+        return tuple(name for name in self.substitutes if name in called)
 
     @property
     def all_right(self) -> bool:
@@ -316,31 +326,30 @@ class Trial:
             return verdict
 
 
-def _better_of(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdict:
+def _better_of(alone: Trial, again: Trial) -> PartVerdict:
     """The verdict of the trial with ours in place, whole, unless the other one earns more.
 
     Where both earn the same, this one has no earlier error among its results.
 
     Args:
         alone: with the student's own earlier parts.
-        again: with ours in the place of those that are ``broken``.
-        broken: their names.
+        again: with ours in the place of those that did not earn all points.
     """
     if again.verdict.earned < alone.verdict.earned:
         return alone.with_names(alone.verdict)
-    return _with_substitutes(again, broken)
+    return _with_substitutes(again)
 
 
-def _with_substitutes(again: Trial, broken: tuple[str, ...]) -> PartVerdict:
+def _with_substitutes(again: Trial) -> PartVerdict:
     """The verdict on a part that was decided with ours in the place of earlier ones, which says so."""
-    *most, last = (f"`{name}`" for name in broken)
+    *most, last = (f"`{name}`" for name in again.stood_in)
     names = f"{', '.join(most)} and {last}" if most else last
     place = "their place" if most else "its place"
     remark = (
         f"{names} did not earn all points, so this part was decided with ours in {place}. An error is "
         "charged once."
     )
-    return again.with_names(structs.replace(again.verdict, stood_in=broken, remark=remark))
+    return again.with_names(structs.replace(again.verdict, stood_in=again.stood_in, remark=remark))
 
 
 def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:

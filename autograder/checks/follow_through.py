@@ -26,6 +26,11 @@ def source_of(reference: Callable[..., Any], libraries: tuple[str, ...]) -> str:
     return "\n\n".join(dict.fromkeys(found))
 
 
+def is_class(source: str) -> bool:
+    """Whether what a source defines, which stands at its end, is a class."""
+    return isinstance(ast.parse(source).body[-1], ast.ClassDef)
+
+
 def _statements(module: str, name: str, libraries: tuple[str, ...]) -> Iterator[str]:
     """The statement that gives a module's name its meaning, after those that it needs itself."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))

@@ -25,6 +25,7 @@ from nbgrader.preprocessors import LimitOutput
 from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT
 from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
+from autograder.checks.follow_through import is_class
 from autograder.checks.notebook_source import FilesBeside, forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
@@ -254,25 +255,38 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def ask(self, message: bytes) -> bytes:
         questions = decode(message, Questions)
+        sources, functions = questions.substitutes, questions.functions
         try:
-            sources, functions = questions.substitutes, questions.functions
             if not sources and not functions:
                 return self.kernel.ask(message)
             # ours never comes where a submission runs: not even its source travels there
-            if sources:
-                questions = structs.replace(questions, substitutes=dict.fromkeys(sources, ""))
-                message = encode(questions)
-            if self._ours is None or self._ours.ended:
-                if self._ours:
-                    self._ours.__exit__()
-                limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
-                self._ours = KernelClient(self.kernels, limits)
-            self._ours.let_stand_in(sources, functions)
-            return self.kernel.ask(message, self._ours)
+            elsewhere = {
+                **{name: is_class(source) for name, source in sources.items()},
+                **dict.fromkeys(functions, False),
+            }
+            questions = structs.replace(questions, substitutes={}, elsewhere=elsewhere)
+            return self.kernel.ask(encode(questions), self._stand_ins(sources, functions))
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:
             raise NotebookStopped(STUCK) from None
+
+    def _stand_ins(self, sources: dict[str, str], functions: list[str]) -> Callable[[bytes], bytes]:
+        """What passes calls on to a kernel of ours, which begins with the first of them."""
+        begun: list[KernelClient] = []
+
+        def call(message: bytes) -> bytes:
+            if not begun:
+                if self._ours is None or self._ours.ended:
+                    if self._ours:
+                        self._ours.__exit__()
+                    limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
+                    self._ours = KernelClient(self.kernels, limits)
+                self._ours.let_stand_in(sources, functions)
+                begun.append(self._ours)
+            return begun[0].call(message)
+
+        return call
 
 
 def attempt(job: Job, kernels: Kernels) -> Report:

@@ -115,11 +115,14 @@ class Questions(Message, frozen=True, kw_only=True):
     Attributes:
         requests: what is to be done, one after the other.
         substitutes: by the name that it takes, source of ours that stands in for an earlier part.
+        elsewhere: names of what another process computes, and whether each is a class. The others are
+            functions, of which those with a module before their name are handed over.
         disallowed: what is closed meanwhile.
     """
 
     requests: list[AnyRequest]
     substitutes: dict[str, str] = field(default_factory=dict)
+    elsewhere: dict[str, bool] = field(default_factory=dict)
     disallowed: Disallowed = field(default_factory=lambda: NOTHING_DISALLOWED)
 
     @property
@@ -182,6 +185,7 @@ class Observation(Message, frozen=True, kw_only=True):
         gradients: by name, if they were asked for.
         largest: how many numbers the largest new piece of memory holds, if that was asked for.
         used: what was called though it is disallowed.
+        stood_in: names of earlier parts of which ours were called.
     """
 
     status: Literal["returned", "raised", "missing", "unfit", "timeout", "fault"]
@@ -193,6 +197,7 @@ class Observation(Message, frozen=True, kw_only=True):
     seconds: float = 0.0
     largest: int = 0
     used: str = ""
+    stood_in: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if (self.error is None) == (self.status in ("raised", "fault")):

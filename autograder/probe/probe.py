@@ -81,20 +81,27 @@ def _observations(
 ) -> Iterator[Observation]:
     late: Observation | None = None
     ours: Mapping[str, Any] = {}
+    called: set[str] = set()
     with contextlib.ExitStack() as stack:
         stack.enter_context(as_at_the_start())
         blocker = stack.enter_context(OpBlocker(questions.disallowed))
-        if questions.substitutes or (transport and questions.functions):
-            there = stand_ins(transport or StandIns(questions.substitutes).answer)
-            ours = {name: there[name] for name in questions.substitutes}
-            functions = {name: there[name] for name in questions.functions if name in there}
+        if transport and questions.elsewhere:
+            there = stand_ins(transport, questions.elsewhere, called.add)
+            functions = {name: there.pop(name) for name in questions.functions}
+            ours = there
             stack.enter_context(objects.computed_elsewhere(functions))
+        elif questions.substitutes:
+            here = StandIns(questions.substitutes)
+            ours = stand_ins(here.answer, here.kinds, called.add)
         for request in questions.requests:
             if late:
                 yield late
                 continue
             blocker.close_what_is_new()
+            called.clear()
             seen = _carry_out(request, ours, namespace, cpu, seconds)
+            if stood_in := sorted(called.intersection(ours)):
+                seen = structs.replace(seen, stood_in=stood_in)
             if blocker.found:
                 seen = structs.replace(seen, used=blocker.found[0])
             if seen.status == "timeout":

@@ -11,7 +11,7 @@ import builtins
 import copy
 import dis
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -26,7 +26,7 @@ Transport = Callable[[bytes], bytes]
 CONTAINERS = {kind.__name__: kind for kind in (nn.Sequential, nn.ModuleList, nn.ModuleDict)}
 # what has no plain form, and the place of a tensor
 DEVICE, DTYPE, PLACE = "device", "dtype", "tensor"
-ORDERS = ("kinds", "make", "call", "use", "backward")
+ORDERS = ("make", "call", "use", "backward")
 STAND_IN = "stand_in"  # the module of what is defined here
 STOPPED = "what stands in for an earlier part, or was handed over, stops on what it is given here"
 
@@ -88,7 +88,9 @@ class StandIns:
             return False
         return dis.opname[place.tb_frame.f_code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
 
-    def _kinds(self) -> dict[str, bool]:
+    @property
+    def kinds(self) -> dict[str, bool]:
+        """The names, and whether each is a class."""
         return {name: isinstance(value, type) for name, value in self._named.items()}
 
     def _make(self, name: str, given: Any) -> dict[str, Any]:
@@ -202,29 +204,36 @@ def _defined(name: str, source: str) -> Any:
 # ------------------------------------------------------------------------------ where a submission is
 
 
-def stand_ins(transport: Transport) -> dict[str, Callable[..., Any]]:
+def stand_ins(
+    transport: Transport, kinds: Mapping[str, bool], tell: Callable[[str], object] = str
+) -> dict[str, Callable[..., Any]]:
     """Objects that do what ours do, by their names.
 
     Args:
         transport: takes a message to `StandIns.answer`, and brings back its reply.
+        kinds: the names, and whether each is a class.
+        tell: is told the name of what is called.
     """
-    kinds = _reply_to(transport, {"do": "kinds"})
     return {
-        name: _class_of(transport, name) if is_class else _function_of(transport, name)
+        name: (_class_of if is_class else _function_of)(transport, name, tell)
         for name, is_class in kinds.items()
     }
 
 
-def _function_of(transport: Transport, name: str) -> Callable[..., Any]:
+def _function_of(
+    transport: Transport, name: str, tell: Callable[[str], object]
+) -> Callable[..., Any]:
     def stand_in(*positional: Any, **keywords: Any) -> Any:
+        tell(name)
         return _asked(transport, {"do": "call", "name": name}, positional, keywords, {})
 
     stand_in.__name__ = stand_in.__qualname__ = name
     return stand_in
 
 
-def _class_of(transport: Transport, name: str) -> type[nn.Module]:
+def _class_of(transport: Transport, name: str, tell: Callable[[str], object]) -> type[nn.Module]:
     def made(self: nn.Module, *positional: Any, **keywords: Any) -> None:
+        tell(name)
         nn.Module.__init__(self)
         given = [list(positional), keywords]
         reply = _reply_to(transport, {"do": "make", "name": name, "given": _emptied(given, [])})

@@ -141,13 +141,13 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         """
         self._send(ImportOrder(name), content)
 
-    def ask(self, message: bytes, stand_ins: KernelClient | None = None) -> bytes:
+    def ask(self, message: bytes, call: Callable[[bytes], bytes] | None = None) -> bytes:
         """What the probe answers to a message.
 
         Args:
             message: encoded `Questions`.
-            stand_ins: the kernel that has what stands in for earlier parts, if something does; what is
-                called of it is passed on and back, and looked at by nobody on the way.
+            call: takes a call of what stands in for earlier parts, if something does, to the kernel that
+                has it, and brings back what comes of it; nobody looks at it on the way.
 
         Raises:
             KernelDied, KernelStuck, ZygoteError: as from `run`.
@@ -159,8 +159,8 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             reply, body = self._receive(deadline)
             if isinstance(reply, Answers):
                 return body
-            if isinstance(reply, Asks) and stand_ins:
-                self._send(ReturnOrder(), stand_ins.call(body))
+            if isinstance(reply, Asks) and call:
+                self._send(ReturnOrder(), call(body))
 
     def let_stand_in(self, sources: dict[str, str], functions: list[str]) -> None:
         """Give it ours, by the names of the parts; it is then asked with `call`, and runs nothing else.

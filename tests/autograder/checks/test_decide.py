@@ -57,16 +57,71 @@ def test_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
 
 
 @pytest.mark.parametrize(
+    ("wrong", "called"),
+    [
+        ("return (token_ids != pad_id)[:, None, :] & past", ()),
+        ("return causal_mask(T)[None] & (token_ids != pad_id)[:, None, :]", ("causal_mask",)),
+        ("return padding_mask(token_ids, pad_id)[:, 0] & past", ("padding_mask",)),
+        (
+            "return padding_mask(token_ids, pad_id)[:, 0] & causal_mask(T)",
+            ("causal_mask", "padding_mask"),
+        ),
+    ],
+)
+def test_ours_are_said_to_stand_in_for_those_parts_alone_that_an_answer_uses(wrong, called):
+    namespace = {}
+    halves = HALVES.replace("!= pad_id", "!= 0")
+    lines = "T = token_ids.shape[1]\n    past = torch.ones(T, T).tril().bool()\n    "
+    exec(f"{halves}\ndef decoder_mask(token_ids, pad_id=0):\n    {lines}{wrong}", namespace)
+    verdict = decide(
+        MASKS,
+        DECODER,
+        lambda message: answer(message, namespace),
+        [""],
+        failed_before=["causal_mask", "padding_mask"],
+    )
+    assert [name for name, _ in verdict.mistakes] == ["the axis of the heads left out"]
+    assert verdict.stood_in == called
+    assert all((f"`{name}`" in verdict.remark) == (name in called) for name in DECODER.may_call)
+
+
+@pytest.mark.parametrize(
+    ("joined", "times"),
+    [
+        ("padding_mask(token_ids, pad_id) & causal_mask(T)", 1),
+        ("padding_mask(token_ids, pad_id)[:, 0] & causal_mask(T)", 2),
+        ("((token_ids != pad_id)[:, None] & past)[:, None]", 1),
+        ("((token_ids != pad_id)[:, None] | past)[:, None]", 1),
+    ],
+    ids=["right with ours", "wrong with ours", "right and needs none", "wrong and needs none"],
+)
+def test_an_answer_is_tried_twice_only_where_ours_do_not_make_it_right(joined, times):
+    namespace = {}
+    lines = "T = token_ids.shape[1]\n    past = torch.ones(T, T).tril().bool()\n    "
+    exec(f"{HALVES}\ndef decoder_mask(token_ids, pad_id=0):\n    {lines}return {joined}", namespace)
+    asked = []
+
+    def probe(message):
+        asked.append(message)
+        return answer(message, namespace)
+
+    decide(MASKS, DECODER, probe, [""], failed_before=["causal_mask", "padding_mask"])
+    assert len(asked) == times
+
+
+@pytest.mark.parametrize(
     ("points", "counts"), [(0.5, "with ours"), (1.0, "with ours"), (1.5, "alone")]
 )
 def test_with_points_alike_the_trial_with_ours_counts_whole(points, counts):
     def trial(name, earned):
         step = StepVerdict("asks", earned, 2.0, problem=name)
         return SimpleNamespace(
-            verdict=PartVerdict("decoder_mask", "", (step,)), with_names=lambda verdict: verdict
+            verdict=PartVerdict("decoder_mask", "", (step,)),
+            with_names=lambda verdict: verdict,
+            stood_in=("causal_mask",),
         )
 
-    verdict = _better_of(trial("alone", points), trial("with ours", 1.0), ("causal_mask",))
+    verdict = _better_of(trial("alone", points), trial("with ours", 1.0))
     assert [step.problem for step in verdict.steps] == [counts]
     assert bool(verdict.stood_in and verdict.remark) == (counts == "with ours")
 

@@ -42,7 +42,8 @@ def test_parts_build_on_earlier_ones_alone():
 
 @pytest.mark.parametrize(("assignment", "name"), STAND_INS)
 def test_a_stand_in_earns_every_point_by_itself(assignment, name):
-    namespace = stand_ins(StandIns({name: source(assignment, name)}).answer)
+    ours = StandIns({name: source(assignment, name)})
+    namespace = stand_ins(ours.answer, ours.kinds)
     part = load(assignment).part(name)
     verdict = decide(load(assignment), part, lambda message: answer(message, namespace), [""])
     assert verdict.earned == part.points, verdict

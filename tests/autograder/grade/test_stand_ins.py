@@ -167,6 +167,18 @@ def test_what_stands_in_is_there_again_where_its_process_has_ended(forked):
             kernel._ours.process.wait()
 
 
+def test_what_stands_in_has_a_process_only_where_it_is_called(forked):
+    source = "def attention_weights(x):\n    return x.softmax(-1)"
+    request = CallRequest(subject="f", arguments=[torch.randn(3, 2)], names=["x"])
+    questions = Questions(requests=[request], substitutes={"attention_weights": source})
+    for answer, stands_in in (("x", []), ("attention_weights(x)", ["attention_weights"])):
+        with SandboxedKernel(forked, Limits(), {}) as kernel:
+            kernel.run(new_code_cell(f"def f(x): return {answer}"), 0)
+            [seen] = decode(kernel.ask(encode(questions)), list[Observation])
+            assert seen.status == "returned" and seen.stood_in == stands_in
+            assert (kernel._ours is not None) == bool(stands_in)
+
+
 @pytest.mark.parametrize("way", LISTS)
 def test_nobody_lists_what_a_function_computes_with_that_is_handed_over(forked, way):
     code = f"import torch\ndef f(given, x):\n    {LISTS[way]}"
