@@ -56,7 +56,7 @@ from autograder.sandbox.messages import (
     SpawnRequest,
     StandInOrder,
 )
-from autograder.sandbox.preload import import_all, settle
+from autograder.sandbox.preload import forget_folders, import_all, settle
 from autograder.sandbox.rest import FLAGS, Rest
 
 OUTPUTS = (
@@ -144,6 +144,7 @@ def prepare(modules: Sequence[str]) -> None:
     import_all(modules)
     prepare_probe(modules)
     shell().exercise()
+    forget_folders()
 
 
 def before_fork(request: SpawnRequest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import random
@@ -43,6 +44,8 @@ def import_all(modules: Sequence[str]) -> None:
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     for name in (*MODULES, *modules):
         importlib.import_module(name)
+    with contextlib.suppress(ImportError):  # Windows has none
+        importlib.import_module("resource")
     for name in modules:
         # a module may have something to look up once
         getattr(sys.modules[name], "installed_packages", lambda: None)()
@@ -61,6 +64,11 @@ def import_all(modules: Sequence[str]) -> None:
         # a traceback reads and analyses the whole files that it passes through
         FormattedTB("Context").structured_traceback(*sys.exc_info())
     roads.close_all()
+
+
+def forget_folders() -> None:
+    """Drop what Python knows of the folders it imports from, last of all: each fork would, and takes longer."""
+    sys.path_importer_cache.clear()
 
 
 def exercise() -> None:
