@@ -134,8 +134,8 @@ def decide(
         part: the part to decide.
         probe: takes encoded `Questions` and returns the encoded observations.
         cells: source of the student's code cells, read for what is disallowed and for the seed.
-        failed_before: earlier parts that did not earn all their points. Where this part may build
-            on one of them and fails, it is decided again with the reference in their place, so
+        failed_before: earlier parts that did not earn all their points. Where this part calls one of
+            them, it is decided with the reference in their place, unless it earns more without, so
             that one error is not charged twice.
         files: what lies beside the notebook, by relative name; read as the cells are.
         secret: the course's own, for `seed_of`.
