@@ -331,7 +331,7 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# This is the whole model. The same class, with the cache of section 8, is `course_utils.transformer.Transformer`.
+# The same class, with the cache of section 8, is `course_utils.transformer.Transformer`.
 
 
 # %% slide="Two batches of ids go in, and logits come out"
@@ -431,7 +431,7 @@ def translate(model, sentence, max_len=40):
 print(translate(model, data.EXAMPLE.source, max_len=10))
 
 # %% [markdown]
-# The machine is complete, and it generates nonsense, because it is untrained. In assignment a9 you write the loop for a
+# The machine is complete but untrained, so it generates nonsense. In assignment a9 you write the loop for a
 # batch.
 
 # %% tags=["hide-input"]

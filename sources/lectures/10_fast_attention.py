@@ -424,7 +424,7 @@ plotting.picture(
 
 # %% [markdown]
 # Llama 2 was made for 4096 tokens and Llama 3.1 8B for 131 072, so the other lines are mostly thought experiments. With
-# eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters (more in section 9).
+# eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters.
 #
 # **Attention has an intensity of its own.** In two-byte numbers a key and its value take $4 d_k$ bytes, and each query
 # head that uses them performs $4 d_k$ operations on them. With $H$ query heads and $G$ KV heads, a step therefore does

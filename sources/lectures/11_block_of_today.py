@@ -30,8 +30,8 @@
 #
 # - implement RMSNorm, a gated feed-forward network, rotary positions, and the block made of them;
 # - compare two architectures fairly, with paired seeds, a spread, and a tuned learning rate for each;
-# - in the deeper sections, separate the effect of a change from that of another that slipped in with it, read the
-#   blocks of 2023 to 2026 as variations of one, and build a mixture of experts.
+# - in the deeper sections, tell the effects of two changes apart, read the blocks of 2023 to 2026 as variations of one,
+#   and build a mixture of experts.
 #
 # **Time** about 49 minutes with views and questions, and 20 for going deeper.
 # **Needs** lectures [6](06_positional_encoding.ipynb), [7](07_layer_normalization.ipynb) and
@@ -444,8 +444,8 @@ slow = compare(rate=0.003)
 
 # %% [markdown]
 # SwiGLU is ahead with every seed. Two more seeds, recorded below, agree: over five pairs it is ahead by 0.043 nats on
-# average, with a standard deviation of 0.003. The usual test divides the mean difference $\bar d$ of $n$ pairs, whose
-# standard deviation is $s$, by its standard error,
+# average, with a standard deviation of 0.003. The usual test divides the mean $\bar d$ of $n$ differences, with
+# standard deviation $s$, by its standard error,
 #
 # <!-- slide: With t = −38, would you publish it? -->
 #

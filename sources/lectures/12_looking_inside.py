@@ -144,7 +144,7 @@ print("equal in parameters; one layer ends below 0.6, and two layers above 0.85"
 # %% [markdown]
 # One pair proves little, so `sources/recorded/looking_inside.py` trained six, the first with the seed above. Every
 # two-layer model ends at 0.97 or higher; no one-layer model ends above 0.24. Section 8 has the curves. With `--rates`,
-# the script tries three seeds at other rates and with longer training. One layer stays below 0.27 at 0.001, at 0.01 and
+# the script tries three seeds at other rates and with longer training. One layer ends below 0.27 at 0.001, at 0.01 and
 # after 2400 steps. Two layers need the right rate: at 0.01, all three models stay at 0.45 or less.
 
 # %% [markdown]
@@ -488,7 +488,7 @@ print("without one vector before layer 1 less than 0.35 is left; without any oth
 # method which token to corrupt, and had the note been spread over two positions, a single patch would have restored
 # only part of it.
 #
-# Back to the two models that the score missed. How far past the earlier copy does layer 1 look?
+# How far past the earlier copy does layer 1 attend in the two models that the score missed?
 
 # %% tags=["hide-input"]
 PLACES = """\
