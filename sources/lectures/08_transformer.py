@@ -151,7 +151,7 @@ questions.ask("08", "without-the-shift")
 #
 # $E$ is a table with one row per token, and $PE_j$ is the sinusoid of lecture 6, a vector of length 5.7. Our table starts
 # with standard deviation $1/\sqrt{d_\text{model}}$, so a row has a length of about 1, and the factor raises it to 8. With
-# the standard deviation 1 of `nn.Embedding`, it would drown the positions.
+# the standard deviation 1 of `nn.Embedding`, the tokens would drown the positions.
 
 # %%
 d_model, num_heads, num_layers, d_ff = 64, 4, 2, 128
@@ -331,7 +331,7 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# This is the whole model. The same class, with the cache of section 8, is `course_utils.transformer.Transformer`.
+# The same class, with the cache of section 8, is `course_utils.transformer.Transformer`.
 
 
 # %% slide="Two batches of ids go in, and logits come out"
@@ -431,7 +431,7 @@ def translate(model, sentence, max_len=40):
 print(translate(model, data.EXAMPLE.source, max_len=10))
 
 # %% [markdown]
-# The machine is complete, and it generates nonsense, because it is untrained. In assignment a9 you write the loop for a
+# The machine is complete but untrained, so it generates nonsense. In assignment a9 you write the loop for a
 # batch.
 
 # %% tags=["hide-input"]
@@ -571,10 +571,10 @@ live.translation_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# Without positions, attention sees a bag of words. Of 500 sentences that we tried, about 320 came out wrong, with an
-# adjective at another noun, for example. For the newest token nothing lies ahead, so the causal mask hides nothing from
-# it. Without the mask the vectors of earlier tokens change with every new one. That changed about 15 translations of
-# the 500, and it rules out the cache of section 8.
+# Without positions, attention sees a bag of words. The model on the website then gets about 320 of 500 test sentences
+# wrong, with an adjective at another noun, for example. For the newest token nothing lies ahead, so the causal mask
+# hides nothing from it. Without the mask the vectors of earlier tokens change with every new one. That changes about 15
+# of the 500 translations, and it rules out the cache of section 8.
 #
 # </details>
 #
@@ -807,7 +807,7 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 # **The transformer's advantage is speed in training, and it grows with length.** At 8 tokens the recurrent network is
 # as fast or faster. At 128 it takes 2.7 times as long on one core and 9 times on the GPU. The factor of 9 holds for
 # this batch size only: the transformer needs almost the same time on the GPU for 8 tokens as for 128, so we measure
-# mainly how fast it gets its instructions. On our own corpus the recurrent network took as long on the core of one
+# mainly how fast the CPU launches its operations. On our own corpus the recurrent network took as long on the core of one
 # machine and 16 % longer on that of another, within the spread of the measurements.
 #
 # **On real text** the paper's base model beat the recurrent models before it for a sixth of their training cost or less
@@ -989,8 +989,9 @@ assert abs(their_short[:, 4].median() - 0.7) < 0.005
 # %% [markdown]
 # - **Rates.** After 300 steps the rate decides who is ahead. The transformer tolerates more rates, but with the best of
 #   the four for each, the recurrent network is ahead, and it may do better still at larger ones.
-# - **Lengths.** Beyond the trained lengths the transformer is far behind. Trained on at most 15 tokens, it gets 50 to 60 % of the sentences of 16 to 19 tokens right
-#   and almost none of the longer ones; the recurrent network gets more than nine in ten and about seven in ten.
+# - **Lengths.** Beyond the trained lengths the transformer is far behind. Trained on at most 15 tokens with five seeds,
+#   at 0.005 alone, it gets 50 to 60 % of the sentences of 16 to 19 tokens right and almost none of the longer ones. The
+#   recurrent network gets more than nine in ten and about seven in ten.
 #
 # A likely reason for the second is that a recurrent network continues token by token, while the transformer meets
 # positions on which it was never trained (lecture 6).
@@ -1242,9 +1243,9 @@ for sentence in ["sie . er .", "mir helfen du ."]:
 assert joined_right[2] > 0.7 and joined_right[3] < 0.15 and cut_to_two > 0.6
 
 # %% [markdown]
-# Joined at random, two clauses are right in 95 % of cases. Length may explain part of this: of all held-out sentences of
-# 20 tokens and more, 98 % are right. Three clauses hardly ever go well. Most
-# translations have two clauses again, and the third is dropped or merged into the other two. Neither the words nor
+# In our run 95 % of the pairs of clauses are right, and length may explain part of the rest: of all held-out sentences
+# of 20 tokens and more, 98 % are right. Three clauses hardly ever go well. Most translations have two clauses again,
+# and the third is dropped or merged into the other two. Neither the words nor
 # the length are new, only the *structure* is. And nonsense gets a fluent answer, because the model has no way to
 # decline. What it has learned is not German but the sentences of one small grammar.
 #

@@ -371,10 +371,10 @@ plotting.picture(
 # %% [markdown]
 # ## 3. Generating text
 #
-# A language model generates text by choosing a token, appending it and predicting again. At scale, this simple loop
-# goes a long way. **Greedy decoding** takes the likeliest token each time, so it always generates the same sentence.
-# **Sampling** draws from the probabilities, and every sentence comes as often as the model thinks it should, including
-# sentences spoilt by one unlikely token. Three settings change what is drawn.
+# A language model generates text by choosing a token, appending it and predicting again. **Greedy decoding** takes the
+# likeliest token each time, so it always generates the same sentence. **Sampling** draws from the probabilities, so
+# every sentence comes as often as the model thinks it should, including sentences spoilt by one unlikely token. Three
+# settings change what is drawn.
 #
 # <!-- slide: Three settings change what is drawn -->
 #
@@ -518,7 +518,7 @@ plotting.picture(
 
 # %% [markdown]
 # Without a cut about one sentence in twelve is wrong, because one wrong token spoils it. Most of the gap to the
-# entropy is probability on wrong tokens (section 6). Most of it is not in the far tail: with only the 20 likeliest
+# entropy is probability on wrong tokens (section 6), and little of that is in the far tail. With only the 20 likeliest
 # tokens left, the model still generates more than three quarters as many wrong sentences.
 #
 # **In this language, and for this model, top-p gives up less at equal correctness.** With top-p 0.85 and with top-k 5,
@@ -901,10 +901,11 @@ print(
 # is nevertheless most of the gap to the entropy, since a share $w$ on wrong tokens costs at least $-\ln(1 - w)$ nats.
 # Over eight tokens it adds up to the one wrong sentence in twelve of section 3.
 #
-# The hundred most frequent beginnings are predicted best; beyond them frequency explains little. Most of the beginnings
-# after the first 10 000 never occurred in training, and they are no worse than those of rank 100 to 300. Probably the
-# model does not learn each by itself, since what it learned after "it is easy to" it can use after "it is hard to". The
-# table says nothing about beginnings *outside* the language, which is where one wrong token takes the model.
+# After the hundred most frequent beginnings the least probability is on wrong tokens; beyond them, frequency explains
+# little. Most of the beginnings after the first 10 000 never occurred in training, and they are no worse than those of
+# rank 100 to 300. Probably the model does not learn each by itself, since what it learned after "it is easy to" it can
+# use after "it is hard to". The table says nothing about beginnings *outside* the language, which is where one wrong
+# token takes the model.
 #
 # ### What each setting costs in variety
 #
@@ -1089,8 +1090,8 @@ def sizes(num_layers, d_model, d_ff, T):
     return in_layers, in_all, counter.get_total_flops() / ids.numel()
 
 
-print("                          parameters:                          operations /")
-print("layers  d_model  d_ff    T  in layers  / 12 L d_model²   in all  6 (in all)")
+print("                          parameters:                            operations")
+print("layers  d_model  d_ff    T  in layers  / 12 L d_model²   in all     / 6 N D")
 for layers, d_model, d_ff, T in [
     (2, 64, 128, 14),
     (2, 64, 256, 14),
@@ -1110,10 +1111,10 @@ for layers, d_model, d_ff, T in [
 # grow with the length of the text and contain no parameters. The position table, biases and norms, counted in $N$,
 # pull the ratio down a little.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit the formula
-# $\text{loss} = E + A / N^a + B / D^b$ to many runs. By two other methods they find that both should grow in nearly
-# the same proportion, about 20 tokens per parameter. The fit itself gives more. Ours saw 618 000 tokens, about 8 per
-# parameter. In their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats per token. In our
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit the five
+# constants of $\text{loss} = E + A / N^a + B / D^b$ to many runs. By two other methods they find that both should grow in
+# nearly the same proportion, about 20 tokens per parameter. The fit itself gives more. Ours saw 618 000 tokens, about 8
+# per parameter. In their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats per token. In our
 # language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per

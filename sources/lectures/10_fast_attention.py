@@ -424,12 +424,12 @@ plotting.picture(
 
 # %% [markdown]
 # Llama 2 was made for 4096 tokens and Llama 3.1 8B for 131 072, so the other lines are mostly thought experiments. With
-# eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters (more in section 9).
+# eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters.
 #
-# **Attention has an intensity of its own.** A key and its value take $4 d_k$ bytes, and each query head that uses them
-# performs $4 d_k$ operations on them. With $H$ query heads and $G$ KV heads, a step therefore does $H / G$ operations
-# per byte of the cache, 1 in Llama 2 7B and 8 in Llama 2 70B, however many sequences there are, since each has its own
-# cache.
+# **Attention has an intensity of its own.** In two-byte numbers a key and its value take $4 d_k$ bytes, and each query
+# head that uses them performs $4 d_k$ operations on them. With $H$ query heads and $G$ KV heads, a step therefore does
+# $H / G$ operations per byte of the cache, 1 in Llama 2 7B and 8 in Llama 2 70B, however many sequences there are, since
+# each has its own cache.
 #
 # Most speed-ups save bytes. The first three act on decoding, the last on training and prefill.
 #
@@ -1060,7 +1060,7 @@ for sequences in (1, 4, 16):
 # %% [markdown]
 # Sixteen sequences have 3.4 times the throughput of one, not sixteen times, and wait 361 ms for the first token. Most
 # of the extra time is in attention. The linear maps are shared, but each sequence reads a cache of its own; with
-# nearly empty caches, a step of sixteen took less than a third of the time.
+# nearly empty caches, a step of sixteen takes less than half as long.
 #
 # On an H100 the bandwidth allows these speeds, if each step reads all parameters of Llama 2 7B and all caches of 4096
 # tokens once. The rows with 8 KV heads are a thought experiment that keeps the parameter count unchanged.

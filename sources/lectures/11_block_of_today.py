@@ -30,8 +30,8 @@
 #
 # - implement RMSNorm, a gated feed-forward network, rotary positions, and the block made of them;
 # - compare two architectures fairly, with paired seeds, a spread, and a tuned learning rate for each;
-# - in the deeper sections, credit a change that slipped in with its own effect, read the blocks of 2023 to 2026 as
-#   variations of one, and build a mixture of experts.
+# - in the deeper sections, tell the effects of two changes apart, read the blocks of 2023 to 2026 as variations of one,
+#   and build a mixture of experts.
 #
 # **Time** about 49 minutes with views and questions, and 20 for going deeper.
 # **Needs** lectures [6](06_positional_encoding.ipynb), [7](07_layer_normalization.ipynb) and
@@ -351,9 +351,7 @@ class LanguageModel(nn.Module):
     def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
-        nn.init.normal_(
-            self.embedding.weight, std=d_model**-0.5
-        )  # logits start with a spread near 1
+        nn.init.normal_(self.embedding.weight, std=d_model**-0.5)  # logits of a spread near 1
         self.blocks = nn.Sequential(*(Block(d_model, num_heads, d_ff) for _ in range(num_layers)))
         self.gamma = nn.Parameter(torch.ones(d_model))
 
@@ -446,8 +444,8 @@ slow = compare(rate=0.003)
 
 # %% [markdown]
 # SwiGLU is ahead with every seed. Two more seeds, recorded below, agree: over five pairs it is ahead by 0.043 nats on
-# average, with a standard deviation of 0.003. The usual test divides the mean difference $\bar d$ of $n$ pairs by its
-# standard error,
+# average, with a standard deviation of 0.003. The usual test divides the mean $\bar d$ of $n$ differences, with
+# standard deviation $s$, by its standard error,
 #
 # <!-- slide: With t = −38, would you publish it? -->
 #
@@ -861,6 +859,7 @@ for name in ("no scale", "rotary", "rotary, no scale"):
 # |---|---|---|---|---|---|---|
 # | LLaMA, 2023, [section 2.2](https://arxiv.org/abs/2302.13971) | before | SwiGLU | every head | – | 10 000 | – |
 # | Mixtral 8x7B, 2024, [section 2](https://arxiv.org/abs/2401.04088) and its configuration | before | SwiGLU | 8 KV heads of 32 | – | 1 000 000 | 2 of 8 |
+# | SmolLM-135M, 2024, its [configuration](https://huggingface.co/HuggingFaceTB/SmolLM-135M) | before | SwiGLU | 3 KV heads of 9 | – | 10 000 | – |
 # | Llama 3 70B, 2024, [table 3](https://arxiv.org/abs/2407.21783) | before | SwiGLU | 8 KV heads of 64 | – | 500 000 | – |
 # | OLMo 2 7B, 2024, [section 2](https://arxiv.org/abs/2501.00656) and its configuration | after; queries, keys | SwiGLU | every head | – | 500 000 | – |
 # | DeepSeek-V3, 2024, [section 4.2](https://arxiv.org/abs/2412.19437) and its configuration | before; latent | SwiGLU | latent, 512 + 64 numbers | – | 10 000 | 8 of 256, 1 shared |
@@ -888,8 +887,8 @@ for name in ("no scale", "rotary", "rotary, no scale"):
 # - **Experts**, the subject of section 9. Instead of the one expert of 2021, a token now gets four or eight small ones
 #   out of a hundred or more.
 #
-# The exceptions are just as instructive. nanochat, built to train a small assistant cheaply, has no gate, and gpt-oss
-# keeps biases in its maps.
+# Small models differ, too. SmolLM-135M has the block of section 4 with shared KV heads, whereas nanochat, built to train
+# a small assistant cheaply, has no gate. gpt-oss keeps biases in its maps.
 #
 # ### Two ways to pair the features
 #
@@ -925,8 +924,8 @@ questions.ask("11", "which-pairing")
 # %% [markdown]
 # A dot product does not depend on the order of the features, as long as query and key share it. So reordering the rows
 # of $W_q$ and $W_k$, head by head, turns a half-pairing model into a neighbour-pairing one. If you forget that, all
-# shapes fit and the model produces nonsense. The page [Load published weights](../docs/published_weights.md) shows
-# the reordering for a real model.
+# shapes fit and the model produces nonsense. The page [Load published weights](../docs/published_weights.md) puts
+# the weights of SmolLM or Llama 2, reordered like this, into the course's form of this lecture's block.
 
 # %% [markdown]
 # ## 8. Going deeper: longer than in training
@@ -1156,12 +1155,13 @@ assert sum(unbalanced) / 3 > sum(balanced) / 3 + 0.08
 # - Shouyuan Chen, Sherman Wong, Liangjian Chen, Yuandong Tian (2023). *[Extending Context Window of Large Language
 #   Models via Positional Interpolation.](https://arxiv.org/abs/2306.15595)* arXiv:2306.15595. Section 2.3.
 # - Bowen Peng, Jeffrey Quesnelle, Honglu Fan, Enrico Shippole (2023). *[YaRN: Efficient Context Window Extension of
-#   Large Language Models.](https://arxiv.org/abs/2309.00071)* arXiv:2309.00071.
+#   Large Language Models.](https://arxiv.org/abs/2309.00071)* arXiv:2309.00071. Slow pairs are stretched, and fast ones
+#   left alone.
 # - Yann Dauphin, Angela Fan, Michael Auli, David Grangier (2017). *[Language Modeling with Gated Convolutional
 #   Networks.](https://arxiv.org/abs/1612.08083)* ICML. Section 2: the gated linear unit.
 # - William Fedus, Barret Zoph, Noam Shazeer (2021). *[Switch Transformers: Scaling to Trillion Parameter Models with
 #   Simple and Efficient Sparsity.](https://arxiv.org/abs/2101.03961)* arXiv:2101.03961. Section 2.2, equation 4.
 # - DeepSeek-AI (2024). *[DeepSeek-V3 Technical Report.](https://arxiv.org/abs/2412.19437)* arXiv:2412.19437. Section
-#   2.1: latent attention, and experts without a balancing loss.
+#   2.1: latent attention, and experts balanced by a bias.
 # - Ofir Press, Lior Wolf (2017). *[Using the Output Embedding to Improve Language
 #   Models.](https://arxiv.org/abs/1608.05859)* EACL. Weight tying.

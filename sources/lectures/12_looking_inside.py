@@ -59,8 +59,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # met in training, by copying it from the text in front of it. This is the simplest form of **in-context learning**.
 #
 # To study it alone, take a block of random tokens and repeat it. In the first copy nobody can know the next token. From
-# the second copy on it is the one that followed the same token before, unless the block holds that token twice, as more
-# than half of the training blocks do. Our tokens are the numbers 0 to 63, in blocks of 6 to 16.
+# the second copy on it is the one that followed the same token before, unless the block holds that token twice. More
+# than half of the training blocks hold some token twice. Our tokens are the numbers 0 to 63, in blocks of 6 to 16.
 
 # %% slide="The first copy cannot be predicted, and the second can"
 rows, periods = repeated(3, 24, (6, 16), torch.Generator().manual_seed(56))  # (B, T) and (B,)
@@ -144,7 +144,7 @@ print("equal in parameters; one layer ends below 0.6, and two layers above 0.85"
 # %% [markdown]
 # One pair proves little, so `sources/recorded/looking_inside.py` trained six, the first with the seed above. Every
 # two-layer model ends at 0.97 or higher; no one-layer model ends above 0.24. Section 8 has the curves. With `--rates`,
-# the script tries three seeds at other rates and with longer training. One layer stays below 0.27 at 0.001, at 0.01 and
+# the script tries three seeds at other rates and with longer training. One layer ends below 0.27 at 0.001, at 0.01 and
 # after 2400 steps. Two layers need the right rate: at 0.01, all three models stay at 0.45 or less.
 
 # %% [markdown]
@@ -165,7 +165,7 @@ figure = plotting.attention_maps(
     key_label="key",
 )
 for ax in figure.axes[: 2 * HEADS]:
-    ax.set_xticks([0, PERIOD]), ax.set_yticks([0, PERIOD])
+    ax.set(xticks=[0, PERIOD], yticks=[0, PERIOD])
     ax.axhline(PERIOD - 0.5, color=plotting.MUTED, linewidth=0.8, linestyle=":")
     ax.axvline(PERIOD - 0.5, color=plotting.MUTED, linewidth=0.8, linestyle=":")
 plotting.picture(
@@ -488,7 +488,7 @@ print("without one vector before layer 1 less than 0.35 is left; without any oth
 # method which token to corrupt, and had the note been spread over two positions, a single patch would have restored
 # only part of it.
 #
-# Back to the two models that the score missed. How far past the earlier copy does layer 1 look?
+# How far past the earlier copy does layer 1 attend in the two models that the score missed?
 
 # %% tags=["hide-input"]
 PLACES = """\
@@ -541,7 +541,8 @@ print("the frame is where layer 1 attends most, in all six")
 # %% [markdown]
 # In seed 3 the frame lies three positions after the first copy of the token, and in seed 5 two. In seed 3, heads of
 # layer 0 attend three and two tokens back, so the vector three positions after A holds a note about A *and* one about
-# B. Layer 1 uses the first note to find the position, and copies the second. The score was defined for one distance, whereas patching assumes none.
+# B. Layer 1 uses the first note to find the position, and copies the second. The score was defined for one distance,
+# whereas patching assumes none.
 #
 # Try it on one sequence of 12 words that come twice. The view runs two other trained models: A has induction heads,
 # and B has none.
@@ -823,10 +824,8 @@ average = torch.stack([before[ids == token].mean(dim=0) for token in range(VOCAB
 layer = model.layers[1]
 values = layer.w_v(layer.norm1(average)).split(d_k, dim=1)  # H times (V, d_k)
 for head, columns in enumerate(layer.w_o.weight.split(d_k, dim=1)):
-    added_by = (
-        values[head] @ columns.T
-    ) * model.norm.weight  # (V, D); the norm's scale moves no argmax
-    written = added_by @ centred.T  # (V, V): logits
+    added_by = values[head] @ columns.T * model.norm.weight  # (V, D)
+    written = added_by @ centred.T  # (V, V): logits, up to a scale that moves no argmax
     copied = (written.argmax(dim=1) == torch.arange(VOCABULARY)).float().mean().item()
     print(f"head 1.{head} copies {copied:.2f} of the tokens")
 
@@ -1088,10 +1087,11 @@ print("in all six accuracy goes from below 0.4 to above 0.8 within 150 steps, be
 # breaks when a sliding window drops them.
 #
 # A head of layer 1 in each of our six models looks like one. The table has its weight on position 0, averaged over
-# queries 1 to 11 of the first copy, where uniform weights would have 0.19. Without this head the loss on our test sequences even falls. But it is no sink. Training also counts the last
-# position of the first copy, whose answer is the token at position 0, and this head copies it. On the second copy,
-# which is all that we test, it can only disturb. In seed 0 it is head 1.2, about which the tools of section 6
-# disagree. A map alone cannot tell a sink from a head that copies.
+# queries 1 to 11 of the first copy, where uniform weights would have 0.19. Without this head the loss on our test
+# sequences even falls. In seed 0 it is head 1.2, about which the tools of section 6 disagree, and there it is no sink.
+# Training also counts the last position of the first copy, whose answer is the token at position 0, and this head
+# copies it. On the second copy, which is all that we test, it can only disturb. A map alone cannot tell a sink from a
+# head that copies.
 
 # %% tags=["hide-input"]
 SINKS = """\

@@ -63,6 +63,8 @@ def test_a_phone_and_a_wide_page_without_serious_faults(browser, show, theme):  
         show(live.cache_view(WORDS, 3), width=width, theme=theme)
         press(browser, "next token")
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        cut = "const grid = document.querySelector('.scroll'); return grid.scrollWidth - grid.clientWidth"
+        assert browser.execute_script(cut) == 0, "all eight columns are in sight"
         assert serious_faults(browser) == []
         small = """return [...document.querySelectorAll('button')]
             .map(e => e.getBoundingClientRect()).filter(box => Math.min(box.width, box.height) < 24)"""

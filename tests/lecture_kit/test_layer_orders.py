@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lecture_kit.experiments.layer_orders import Reverser
+from lecture_kit.experiments.layer_orders import Reverser, accuracy_after_training
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -25,3 +25,8 @@ def test_xavier_keeps_the_variance_where_the_default_keeps_a_third():
             Reverser(norm_first=False, xavier=xavier, d_model=64).layers[0].self_attn.w_o.weight
         )
         assert abs(weight.var() * 64 - kept) < 0.05
+
+
+def test_more_steps_are_taken_where_they_are_asked_for():
+    few, more = (accuracy_after_training(0, True, 0.01, steps=steps) for steps in (2, 60))
+    assert few < 0.2 < 0.5 < more
