@@ -67,7 +67,7 @@ def draw():
     stack(ax, middles[2], "a rotation", "rotary", 0, "position")
     formulas = [
         "$x^{(i)} + PE_i$",
-        r"$\omega_{ij} + b_{j-i}$",
+        r"$\omega_{ij}/\sqrt{d_k} + b_{j-i}$",
         "$R(-i)\\,q^{(i)} \\cdot R(-j)\\,k^{(j)}$",
     ]
     often = ["once, at the bottom", "in every layer", "in every layer"]

@@ -19,8 +19,8 @@
 # # Lecture 1: Attention in recurrent networks
 #
 # Attention began as a repair. One recurrent network squeezed a sentence into a single vector, a second turned that
-# vector into a translation, and long sentences suffered. Attention gives the second network access to every word. In this
-# lecture you will build both networks and measure what attention changes.
+# vector into a translation, and long sentences suffered. Attention gives the second network access to every word. In
+# this lecture you will build both networks and measure what attention changes.
 #
 # **By the end of this lecture you will be able to**
 #
@@ -188,10 +188,10 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 # A seq2seq model consists of two recurrent networks. RNN #1, the **encoder**, reads the source sentence, and
 # RNN #2, the **decoder**, **generates** the translation, one word per step.
 #
-# A recurrent network carries a vector from word to word, its *hidden state*. Its entries are called units, and
-# their number is fixed. In the seq2seq models of 2014, what the decoder received was one vector, the last state of the
-# encoder (Sutskever et al., 2014; Cho et al., 2014a). Our encoder reads in both directions, and its two last states
-# together are the **summary**.
+# A recurrent network carries a vector from word to word, its *hidden state*. The entries of this vector are called
+# units, and their number is fixed. In the seq2seq models of 2014, what the decoder received was one vector, the last
+# state of the encoder (Sutskever et al., 2014; Cho et al., 2014a). Our encoder reads in both directions, and its two
+# last states are the **summary**.
 #
 # <!-- slide: Without attention, all that the decoder knows passes through one vector -->
 #
@@ -211,8 +211,8 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 #
 # The way out is due to Bahdanau, Cho and Bengio (2015), who keep *all* states of the encoder. Before each word, the
 # decoder gives every state a weight and receives the weighted average, the **context**. It **attends to** the words
-# with large weights. Why weights? Because not every word matters at every step. In our longer example, "mir", "helfen"
-# and "zu" should matter more for "help" than "diesen satz", a guess that section 5 tests.
+# with large weights. The weights differ, because not every word matters at every step. In our longer example, "mir",
+# "helfen" and "zu" should matter more for "help" than "diesen satz", a guess that section 5 tests.
 
 # %% tags=["hide-input"]
 questions.ask("01", "a-longer-sentence")
@@ -223,12 +223,12 @@ questions.ask("01", "a-longer-sentence")
 # At each of the $S$ source words, one state comes from the left, $h_F^{(j)}$, and one from the right, $h_B^{(j)}$.
 # Concatenated, they are the word's **annotation**, $h^{(j)} = [h_F^{(j)}; h_B^{(j)}]$.
 #
-# Why two directions? A forward state knows nothing of what follows, although this can decide what a word means:
-# "sie ist" is *she is*, "sie sind" is *they are*. The backward state has read words $S$ down to $j$. Together they cover
-# the whole sentence, and both have just read word $j$.
+# Why two directions? A forward state knows nothing of what follows, although this can decide what a word means: "sie
+# ist" is *she is*, "sie sind" is *they are*. The backward state has read words $S$ down to $j$. Together they cover the
+# whole sentence, and both have just read word $j$.
 #
 # Formulas count from 1 and Python counts from 0, so $h^{(1)}$ is `h[0]`. In shapes, `E` is the width of an embedding
-# and `d_h` that of a state, which may differ between encoder and decoder. Section 6 opens the GRU cell.
+# and `d_h` that of a state in one direction. Section 6 opens the GRU cell.
 
 # %% slide="One state for each word, from the left and from the right"
 words = ["kannst", "du", "mir", "helfen", "?"]
@@ -293,7 +293,7 @@ with torch.no_grad():
 # state at all. In code, with random numbers:
 
 # %% slide="1. Score in code: one number for each annotation"
-s = torch.randn(7)  # (d_h,) of the decoder, here 7; the encoder has 3
+s = torch.randn(7)  # (decoder_dim,): a decoder may be wider than the encoder, whose d_h is 3
 W, U, v = torch.randn(8, 7) / 7**0.5, torch.randn(8, 6) / 6**0.5, torch.randn(8)
 
 omega = torch.empty(S)
@@ -355,11 +355,11 @@ class BahdanauAttention(nn.Module):
         self.U = nn.Linear(encoder_dim, attention_dim, bias=False)
         self.v = nn.Linear(attention_dim, 1, bias=False)
 
-    def forward(self, state, annotations, mask):  # (B, d_h), (B, S, 2d_h), (B, S)
+    def forward(self, state, annotations, mask):  # (B, decoder_dim), (B, S, encoder_dim), (B, S)
         hidden = torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations))
         scores = self.v(hidden).squeeze(-1)  # (B, S)
         weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)  # (B, S)
-        context = (weights.unsqueeze(1) @ annotations).squeeze(1)  # (B, 2d_h)
+        context = (weights.unsqueeze(1) @ annotations).squeeze(1)  # (B, encoder_dim)
         return context, weights
 
 
@@ -414,9 +414,9 @@ class Encoder(nn.Module):
 # ### RNN #2: one step
 #
 # The decoder's new state is made from the old state, the previous word and the context, $s^{(i)} =
-# f\!\left(s^{(i-1)},\, y^{(i-1)},\, c^{(i)}\right)$, where $f$ is a GRU cell. The first state, $s^{(0)}$, is made from
-# the summary. A last linear map, `generator`, gives $o^{(i)} = W_o\,[s^{(i)}; c^{(i)}] + b$, a **logit** for each of
-# the `V` English words.
+# f\!\left(s^{(i-1)},\, y^{(i-1)},\, c^{(i)}\right)$, where $f$ is a GRU cell, here of width `d_h` too. The first state,
+# $s^{(0)}$, is made from the summary. A last linear map, `generator`, gives $o^{(i)} = W_o\,[s^{(i)}; c^{(i)}] + b$, a
+# **logit** for each of the `V` English words.
 #
 # <!-- slide: Each step of the decoder asks, weighs and mixes -->
 #
@@ -489,8 +489,8 @@ questions.ask("01", "one-step-of-the-decoder")
 # | a wrong word | is penalised at its own step | is read at the next step, and may cause the next mistake |
 #
 # Training uses the true word because that is what the loss is defined on. In $L = -\sum_i \log p(y^{(i)} \mid y^{(<i)},
-# x)$, averaged over the words of a batch, $p$ is a softmax of $o^{(i)}$, and each true word is predicted from the *true*
-# words before it, $y^{(<i)}$. `<bos>` marks the beginning of a sentence and `<eos>` its end, also in the source.
+# x)$, averaged over the words of a batch, $p$ is a softmax of $o^{(i)}$, and each true word is predicted from the
+# *true* words before it, $y^{(<i)}$. `<bos>` marks the beginning of a sentence and `<eos>` its end, also in the source.
 
 
 # %% slide="Teacher forcing: the decoder reads the true words"
@@ -551,7 +551,7 @@ questions.ask("01", "a-wrong-word-in-training")
 # %% [markdown]
 # ## 5. The experiment: accuracy by length
 #
-# We predict that with one vector, long sentences suffer, and with attention far less. We train both models on the
+# We predict that long sentences suffer with one vector, and far less with attention. We train both models on the
 # same sentences. Three things are equal:
 #
 # <!-- slide: Widths, optimiser and cost are equal -->
@@ -671,12 +671,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# At 12 to 15 tokens the model with attention is right about twice as often (with five seeds, the gap is 48 to 55
-# points), and from 20 tokens on it is the only one that works.
+# At 12 to 15 tokens the model with attention is right about twice as often; with five seeds, the gap is 48 to 55
+# points. From 20 tokens on it is the only one that works.
 #
-# Is the vector too small, or not yet trained? With five times the training, the model with one vector gets about 64 %
-# right at 12 to 15 tokens, but from 20 on still at most 1 %. So part of the gap is a matter of training. Size probably
-# matters too, but this does not prove it (section 7).
+# Is the vector too small, or is the model not yet trained? With five times the training, the model with one vector gets
+# about 64 % right at 12 to 15 tokens, but from 20 on still at most 1 %. So part of the gap is a matter of training.
+# Size probably matters too (section 7).
 
 # %% [markdown]
 # ### Reading the alignment
@@ -752,7 +752,7 @@ print("me attends to mir, translate to übersetzen, sentence to satz, help to mi
 # run; "to" needs no selection (section 8).
 #
 # In 1000 test sentences, about three quarters of the words attend most to their origin; not all the others are mistakes
-# (section 8). Such maps show where the decoder looked, but not what it used, nor why it chose a word.
+# (section 8). Such maps show where the decoder attends, but not what it uses, nor why it chooses a word.
 #
 # ### Step through the decoder
 #
@@ -774,8 +774,8 @@ live.translation_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# In our run, nothing changes without "mir"; its neighbours' annotations have read it too, and so has the summary from
-# which the first state is made, which may be why (section 8). Without "satz" the last noun is lost, and with equal
+# In our run, nothing changes without "mir", perhaps because its neighbours' annotations have read it too, and so has
+# the summary from which the first state is made (section 8). Without "satz" the last noun is lost, and with equal
 # weights the English sentence is about something else.
 #
 # </details>
@@ -795,9 +795,9 @@ live.translation_view(
 #   U h^{(j)})$ a softmax over $j$ makes the weights $\alpha_{ij}$, and the context is $c^{(i)} = \sum_j \alpha_{ij}
 #   h^{(j)}$.
 # - Teacher forcing reads the true previous word, inference the model's own.
-# - At equal cost and a learning rate of 0.01, attention translated 48 to 55 more of every 100 sentences of 12 to
-#   15 tokens correctly. Longer training and wider states (at half that rate, one seed) narrow this gap; from 20 tokens on it was
-#   about 85 or more in all these runs.
+# - At equal cost and a learning rate of 0.01, attention translated 48 to 55 more of every 100 sentences of 12 to 15
+#   tokens correctly. Longer training and wider states (at half that rate, one seed) narrow this gap; from 20 tokens on
+#   it was about 85 or more in all these runs.
 #
 # **Now you:** [assignment a1, attention in recurrent
 # networks](../exercises/a1_rnn_attention/a1_rnn_attention.ipynb). You can skip sections 6 to 8, which go deeper.
@@ -805,8 +805,8 @@ live.translation_view(
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 2 and 4 can be checked on the spot. The one below is open, so answer it in your
-# own words before you unfold the answer.
+# The questions in sections 2 and 4 can be checked on the spot. Answer the one below before you
+# unfold its answer.
 #
 # A decoder generates 9 words for a sentence of 10 German tokens. How many annotations, context vectors and
 # weights are there?
@@ -977,7 +977,7 @@ plotting.curves(ax, range(5), shown, colours, ylabel="right in every word", **lo
 ax.set_xticks(range(5), names)
 plotting.picture(
     figure,
-    caption="More training and a wider vector both move the wall to longer sentences. Bands are ranges over seeds.",
+    caption="More training and a wider model both help, least with the longest sentences. Bands are ranges over seeds.",
     alt="The share of translations right in every word, for five groups of source lengths. Attention, five "
     "seeds, falls from 0.98 to 0.9. One vector, five seeds, falls from 0.9 to between 0.40 and 0.47 at 12–15 "
     "tokens and to 0 from 20 tokens on. Trained five times as long, three seeds, it is at 0.64 at 12–15 "
@@ -989,18 +989,19 @@ plotting.picture(
 #
 # - **Seeds.** The gap at 12 to 15 tokens lies between 48 and 55 points with five seeds, each of which sets the initial
 #   weights and the order of the sentences.
-# - **Training.** Five times the steps shrink this gap to 34 to 36 points, so part of what seemed not to fit had only not
-#   been learned. From 20 tokens on, where the model with one vector is still right in at most 1 %, it grows to 99 points.
-# - **Size.** With 128 units the gap shrinks to 13 points at 12 to 15 tokens, and is still 85 from 20 on. This is what
-#   a larger model brings, and not the wider summary alone, and from 12 tokens on even the small model with attention
+# - **Training.** Five times the steps shrink this gap to 34 to 36 points, so part of what seemed not to fit had simply
+#   not been learned yet. From 20 tokens on, where the model with one vector is still right in at most 1 %, it grows to
+#   99 points.
+# - **Size.** With 128 units the gap shrinks to 13 points at 12 to 15 tokens, and is still 85 from 20 on. This is the
+#   effect of a larger model, not of the wider summary alone. From 12 tokens on even the small model with attention
 #   is ahead of the large one without.
 # - **Learning rate.** At 0.003 and at 0.03 both models do worse than at 0.01, and the gap at 12 to 15 tokens is 36
 #   and 50 points. At 0.003 even attention is right in only 3 % from 20 tokens on, after 1200 steps.
 #
 # The wide models, the longer training with attention and the other learning rates have one seed each. The table
 # compares these budgets; it does not show how good the best model of each kind could be. On real corpora, too, quality
-# fell as sentences grew (Cho et al., 2014b), while a model with attention, trained on up to 50 words, showed no drop even
-# beyond (Bahdanau et al., 2015, figure 2).
+# fell as sentences grew (Cho et al., 2014b), while a model with attention, trained on up to 50 words, showed no drop
+# even beyond (Bahdanau et al., 2015, figure 2).
 #
 # What do the failures look like? Here are two sentences that the model with one vector of section 5 gets wrong and
 # the model with attention gets right.
@@ -1027,15 +1028,15 @@ assert 0.1 < endless < 0.7
 # Each phrase is good English, but the first translation merges two clauses into one, and the second repeats a clause
 # until the limit.
 #
-# **Check yourself.** Each word is right with probability 0.97, given that all words before it are right. How probable is a right
-# translation of 15 words?
+# **Check yourself.** Each word is right with probability 0.97, given that all words before it are right. How probable
+# is a right translation of 15 words?
 #
 # <details><summary>Answer</summary>
 #
 # It is $0.97^{15} \approx 0.63$. Exact match is a hard measure, because a small loss per word becomes a large one per
-# sentence. So both curves would fall with length anyway, and the gap between them would grow. Compare with a constant
-# rate: 0.90 at about 5 tokens predicts about 0.75 at 13 or 14 and 0.68 at 17 or 18, where the model with one vector
-# has far less.
+# sentence. So both curves would fall with length anyway, and the gap between them would at first grow. Compare with a
+# constant rate: 0.90 at about 5 tokens predicts about 0.75 at 13 or 14 and 0.68 at 17 or 18, where the model with one
+# vector has far less.
 #
 # </details>
 
@@ -1136,9 +1137,9 @@ for word in ["to", ",", "for", "day", "his", "buy", "translate"]:
 #
 # - **Some words need no selection.** For "to", the comma and the second word of "look for" or "every day", the
 #   state of the decoder and the mean of the annotations suffice. "translate" is mostly lost without a selection.
-# - **Neighbours carry the same information.** An annotation has read the whole sentence, so the neighbour of the right word can contain
-#   that word too. Koehn and Knowles (2017, section 3.5) show a large system whose attention is shifted by one
-#   position, and it translates well.
+# - **Neighbours carry the same information.** An annotation has read the whole sentence, so the annotation of a
+#   neighbour can contain that word too. Koehn and Knowles (2017, section 3.5) show a large system whose attention is
+#   shifted by one position, and it translates well.
 #
 # **Check yourself.** Why does the step receive the *mean* of the annotations, and not a vector of zeros?
 #
@@ -1157,8 +1158,8 @@ for word in ["to", ",", "for", "day", "his", "buy", "translate"]:
 #   A.1.2: this lecture. Several details differ: the first state is made from the backward half of our summary only; the
 #   logits are made from the old state, the previous word and the context, through a maxout layer (A.2.2); and the reset
 #   gate acts before the matrix.
-# - Alex Graves (2013). *[Generating Sequences With Recurrent Neural Networks.](https://arxiv.org/abs/1308.0850)* Section
-#   5: an earlier network that learns where to attend, for handwriting.
+# - Alex Graves (2013). *[Generating Sequences With Recurrent Neural Networks.](https://arxiv.org/abs/1308.0850)*
+#   Section 5: an earlier network that learns where to attend, for handwriting.
 # - Nal Kalchbrenner, Phil Blunsom (2013). *[Recurrent Continuous Translation
 #   Models.](https://aclanthology.org/D13-1176/)* EMNLP. One vector per sentence, before the models of 2014.
 # - Ilya Sutskever, Oriol Vinyals, Quoc V. Le (2014). *[Sequence to Sequence Learning with Neural

@@ -370,19 +370,19 @@ assert moved.max() < 0.06
 # - For a word and **another**, $\omega_{ij} = \sum_n x^{(i)}_n x^{(j)}_n$ adds as many products with mean 0 and
 #   variance 1. They mostly cancel, so the sum is about $\pm\sqrt{d_\text{model}}$.
 #
-# At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, so the
-# typical factor is $\exp(16 - 4)$, about $160\,000$. In our sentence even the closest pair, "me" and "translate",
-# differs by a factor of about 20.
+# At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, so even a
+# score of +4 leaves a factor of $\exp(16 - 4)$, about $160\,000$. For "me" and "translate", the most similar pair of our
+# sentence, it is still about 20.
 
 # %% tags=["hide-input"]
 questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
 
 # %% [markdown]
-# ### Measured
+# ### Two remedies, measured
 #
 # Two changes could stop the copying. We can divide the scores by $\sqrt{d_\text{model}}$, as lecture 3 will do with
-# $\sqrt{d_k}$. Or we can give query and key **separate roles**, with one random matrix that maps the words to queries and
-# another one for keys. We try each alone, and both together.
+# $\sqrt{d_k}$. Or we can give query and key **separate roles**, with a random matrix for queries and another one for
+# keys. We try each alone, and both together.
 
 
 # %%
@@ -509,8 +509,8 @@ plotting.picture(
 # | **invariant** | $f(x[p]) = f(x)$, the output stays as it was |
 #
 # Self-attention has the first property, and the proof is short. In matrices, the new order $x[p]$ is $PX$, where $P$ is
-# a permutation matrix. The scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Each row still holds the same scores in another
-# order, so its softmax holds the same weights in that order: $\mathrm{softmax}(P\Omega P^\top) = PAP^\top$. And
+# a permutation matrix. The scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Each row still holds the same scores in
+# another order, so its softmax holds the same weights in that order: $\mathrm{softmax}(P\Omega P^\top) = PAP^\top$. And
 # $(PAP^\top)(PX) = P(AX)$, because $P^\top P = I$.
 
 # %% slide="Permuting the words permutes the outputs" tags=["nbval-ignore-output"]
@@ -623,7 +623,7 @@ print(
 #
 # Self-attention is older than the transformer of 2017, and under the name intra-attention it appears in Cheng et al.
 # (2016). What was new in 2017 was a translation model that connects its words by attention *alone*. Our layer still
-# lacks five things that the layers of that model have:
+# lacks five things that this model has:
 #
 # <!-- slide: What basic self-attention lacks, later lectures add -->
 #
@@ -653,8 +653,8 @@ print(
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 3, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your own
-# words before you unfold the answer.
+# The questions in sections 3, 4 and 5 can be checked on the spot. Answer those below in your own words before
+# you unfold the answers.
 #
 # **1.** Can a word give another word more weight than itself?
 #
@@ -755,8 +755,8 @@ for length in [8, 512, 32768]:
 # d_\text{model}$, and so do attention with its four maps and the GRU; for shorter sentences, attention costs less.
 #
 # Attention computes all rows side by side and compares every pair directly, whereas in a recurrent network each step
-# waits for the one before. Each layer of a convolution widens what a word sees by $k-1$ words; with gaps that grow from
-# layer to layer, about $\log_k T$ layers suffice. Vaswani et al. (2017, table 1) compare all three.
+# waits for the one before. Each layer of a convolution widens what a word sees by $(k-1)/2$ words on either side; with
+# gaps that grow from layer to layer, about $\log_k T$ layers suffice. Vaswani et al. (2017, table 1) compare all three.
 
 # %% tags=["hide-input"]
 # at width 512, attention costs less at 256 words, the same at 512, and more at 1024
@@ -766,11 +766,11 @@ assert without_maps[256] < 2 * a_map[256] and without_maps[256] + 4 * a_map[256]
 assert without_maps[512] == 2 * a_map[512] and without_maps[512] + 4 * a_map[512] == 6 * a_map[512]
 assert without_maps[1024] > 2 * a_map[1024]
 assert without_maps[1024] + 4 * a_map[1024] > 6 * a_map[1024]
-# words 30 apart enter one window of k = 3 after 15 layers: T/(k - 1)
-reach, layers = 1, 0
-while reach < 31:
-    reach, layers = reach + 2, layers + 1
-assert layers == 15
+# a word reaches the one T = 30 further on after 30 convolutions over k = 3: 2T/(k - 1)
+signal, layers = torch.eye(31)[:1], 0  # (1, T + 1): 1 at the first word
+while signal[0, -1] == 0:
+    signal, layers = F.conv1d(signal, torch.ones(1, 1, 3), padding=1), layers + 1
+assert layers == 30
 
 # %% [markdown]
 # **Check yourself.** The text becomes twice as long. By what factor does the number of operations grow for self-attention

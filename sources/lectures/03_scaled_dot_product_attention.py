@@ -297,10 +297,10 @@ assert (masked_weights[..., 1, :] == 0).all() and (masked_output[..., 1, :] == 0
 assert torch.allclose(masked_weights[..., [0, 2], :].sum(dim=-1), torch.ones(2, 7, 2))
 
 # %% [markdown]
-# ### Learnable
+# ### The three maps as a module
 #
-# In a module, the three maps are parameters of type `nn.Linear`, without bias. It stores a `weight` of shape
-# `(d_k, d_model)`, which is our $W_q^\top$.
+# In a module, each map is an `nn.Linear` without bias. It stores a `weight` of shape `(d_k, d_model)`, which is
+# our $W_q^\top$.
 
 
 # %% slide="In a module, the three maps are parameters"
@@ -338,8 +338,8 @@ print("16 · (5 + 5 + 7) = 272 parameters; the scores are not symmetric; W_q W_k
 # one layer handles sentences of any length.
 #
 # Only the product of two maps acts on the scores, $\omega_{ij} = x^{(i)} W_q W_k^\top x^{(j)\top}$. This product need
-# not be symmetric, so "me" can attend to "help" without being attended to. Its rank is at most $d_k$, so a narrow head
-# is cheap and compares words by only a few features.
+# not be symmetric, so "me" can attend to "help" while "help" attends elsewhere. Its rank is at most $d_k$, so a narrow
+# head compares words by only a few features.
 
 # %% tags=["hide-input"]
 questions.ask("03", "swapped-maps")
@@ -408,8 +408,8 @@ plotting.picture(
 # In practice a dot product is faster than the additive score of lecture 1, but in wide heads it falls behind unless
 # it is scaled (Vaswani et al., 2017, section 3.2.1, after Britz et al., 2017). They suspect that large scores push
 # the softmax to where its gradients are extremely small, which section 8 tests. **The wider the vectors, the farther
-# apart the scores lie, and a softmax of scores far apart gives nearly all the weight to one key.** We now justify the
-# two halves of this sentence in turn.
+# apart the scores lie, and a softmax of scores far apart gives nearly all the weight to one key.** We justify its two
+# halves in turn.
 #
 # Let the entries of a query and of a key be independent, with mean 0 and variance 1. The score is a sum of $d_k$
 # products, $\omega = q \cdot k = \sum_{l=1}^{d_k} q_l k_l$.
@@ -500,12 +500,12 @@ plotting.picture(
 # %% [markdown]
 # Without the scale, at $d_k = 64$, half of all differences exceed 7.5 in absolute value, and beyond 7.5 the larger
 # weight is above 0.999. The softmax is **saturated**: one key has nearly all the weight, and small changes in the
-# scores barely move it.
+# scores barely change the weights.
 #
 # ### Temperature
 #
-# The divisor $\tau$ is called the **temperature**: the higher it is, the flatter the weights. Try it on six random queries
-# and eight random keys. The menu *attention* sets their width, and $\tau$ starts at 1.
+# The divisor $\tau$ is called the **temperature**: the higher it is, the flatter the weights. Try it on six random
+# queries and eight random keys, whose width the menu *attention* sets; $\tau$ starts at 1.
 #
 # <!-- slide: Two things to try in the view on the next slide -->
 #
@@ -597,8 +597,8 @@ class PriceList(nn.Module):
 
 
 # %% [markdown]
-# We train each model for 300 steps of plain gradient descent. The output below is the accuracy averaged over the last 30
-# steps, for three seeds.
+# We train each model for 300 steps of plain gradient descent. Here is the accuracy of three seeds, averaged over the
+# last 30 steps.
 
 
 # %%
@@ -728,7 +728,7 @@ axes[0].set_ylabel("right prices")
 plotting.picture(
     figure,
     caption="Right prices after 300 steps from two initialisations: medians and ranges of five seeds, each "
-    "setting at the best of four learning rates.",
+    "setting at the best of five learning rates.",
     alt="Right prices over d_k from 4 to 1024, two panels. Left, from nn.Linear: with the scale 0.94 at 4 and 1 "
     "beyond; without it 0.92 at 4, 1 at 16, 0.97 at 64, 0.58 at 256 and 0.26 at 1024. Right, from unit "
     "variance: with the scale the same; without it 0.97 at 4, 1 at 16, 0.42 at 64, 0.21 at 256 and 0.16 at "
@@ -743,11 +743,11 @@ plotting.picture(
 # - **Without it, from `nn.Linear`**, width 64, the head width of BERT and GPT-2, loses little. Width 256 falls to 0.50 to
 #   0.63.
 # - **Without it, from unit variance**, where all four maps, and so queries and keys too, start $\sqrt{3}$ times as
-#   large, even width 64 stays below 0.5 within these 300 steps. The scaled models start from the same maps and do not
-#   suffer.
+#   large, even width 64 gets at most about half of the prices right. The scaled models start from the same maps and do
+#   not suffer.
 #
-# So in this task a missing scale hurts where scores start out large, in wide heads or after a large initialisation. We
-# have not tested a full transformer. More steps help in some settings, and Adam does no better (section 8). The picture
+# So here a missing scale hurts where scores start out large, in wide heads or after a large initialisation. We
+# have not tested a full transformer. More steps help in some settings; Adam does no better (section 8). The picture
 # is recorded by `sources/recorded/price_list.py`.
 
 # %% [markdown]
@@ -816,8 +816,8 @@ questions.ask("03", "one-maximum-for-all-rows")
 #   three learned maps.
 # - A dot product of independent entries with mean 0 and variance 1 has variance $d_k$, and a scaled one has variance 1.
 #   Without the scale, the softmax of a wide head starts saturated.
-# - With the scale, the price lists are learned at every width from 16 to 1024. Without it, wide heads and large
-#   initialisations get far fewer prices right.
+# - With the scale, 300 steps suffice for the price lists at every width from 16 to 1024. Without it, width 256 gets far
+#   fewer prices right, and so does width 64 after a large initialisation.
 # - Subtract the largest score of the row before the exponential.
 #
 # **Now you:** [assignment a3, scaled dot-product
@@ -827,8 +827,7 @@ questions.ask("03", "one-maximum-for-all-rows")
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 3, 4 and 5 can be checked on the spot. This one is open, so answer it in your own words
-# before you look.
+# The questions in sections 3, 4 and 5 can be checked on the spot. Answer this one in your own words before you look.
 #
 # Where is the mistake in `F.softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(d_k)`?
 #
@@ -866,7 +865,7 @@ print(f"without the mean {without_mean.std():.1f}")
 #
 # A good initialisation has **mean zero and variance $1/d_\text{model}$**, or some constant times that. Then the
 # variance of a query's entry does not depend on the width (Glorot and Bengio, 2010). `nn.Linear` uses a third of this
-# variance, which makes the scores three times smaller; section 4 shows how much this constant can matter.
+# variance, which makes the scores a third as large; section 4 shows how much this constant can matter.
 
 # %% slide="With `rand`, three words are everybody's favourites" tags=["hide-input"]
 assert torch.corrcoef(both)[0, 1] > 0.97 and abs(common.std() - 37.8) < 0.1
@@ -897,7 +896,7 @@ figure = plotting.attention_maps(
 )
 plotting.picture(
     figure,
-    caption="The same eight words with two initialisations: rand has chosen already, nn.Linear can learn.",
+    caption="The same eight words with two initialisations: rand prefers three words, nn.Linear none.",
     alt="Two maps of attention weights, the eight words as queries in rows and as keys in columns. "
     "Left, with rand: most rows put most of their weight on three columns, to, translate and "
     "sentence; single weights reach 1.00. Right, with nn.Linear: all weights lie between 0.06 and 0.26, "
@@ -1128,10 +1127,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# With the scale both curves are nearly flat. Without it, the typical query gets *more* gradient up to $d_k = 64$, where it
-# is 0.40 against 0.25, and from 128 onwards less, falling steeply. The *mean* is larger without the scale at every width, because no
-# gradient is divided by $\sqrt{d_k}$. So **the gradient becomes uneven**. At 256 the tenth of the queries whose two
-# best scores are closest gets about half of it.
+# With the scale both curves are nearly flat. Without it, the typical query gets *more* gradient up to $d_k = 64$, where
+# it is 0.40 against 0.25, and from 128 onwards less, falling steeply. The *mean* is larger without the scale at every
+# width, because no gradient is divided by $\sqrt{d_k}$. So **the gradient becomes uneven**. At 256 the tenth of the
+# queries whose two best scores are closest gets about half of it.
 #
 # This holds for entries of variance 1. With ordinary inputs, the queries and keys of a new `nn.Linear` have a third of
 # that, and the typical query gets two to nine times as much gradient *without* the scale, at every width up to 1024.
@@ -1152,8 +1151,8 @@ plotting.picture(
 # its gradient is proportional. In the median it is 0.003 at width 64, below 0.0001 at 256 and below $10^{-7}$ at
 # 1024; with the scale, it is 0.024 to 0.031 at every width from 16 on, close to 1/32.
 #
-# At $d_k = 256$ and unit variance, the unscaled model hardly learns, not even at 0.1, the best and largest of its recorded
-# rates, where it gets 0.12 to 0.29 of the prices right. Here both models train at 0.3, the best rate of the scaled one. Compare the
+# At $d_k = 256$ and unit variance, the unscaled model hardly learns, not even at 0.1, the best of five rates, where it
+# gets 0.12 to 0.29 of the prices right. Here both models train at 0.3, the best rate of the scaled one. Compare the
 # weights before the first step and after the last, in five runs:
 
 
@@ -1229,7 +1228,8 @@ plotting.picture(
 #
 # ### More steps, another optimiser
 #
-# These are all recorded runs, each setting at the best of its learning rates.
+# These are all recorded runs, each setting at the best of its learning rates. At width 4, rounding alone can change an
+# accuracy by 0.2.
 
 # %%
 print(RECORDED)
@@ -1312,8 +1312,8 @@ print(f"; with separate maps: {own[16, True]:.2f}, {own[256, True]:.2f}")
 # %% [markdown]
 # For plain gradient descent, that is all the division does: it amounts to smaller initial $W_q$ and $W_k$ and a smaller
 # learning rate for them, chosen so that one rate fitted every width from 16 to 1024 here. With Adam, whose steps do not
-# depend on the size of the gradient, the rate would be divided by $d_k^{1/4}$ instead. With weight decay a third change is
-# needed: for plain gradient descent, the decay of these two maps must be multiplied by $\sqrt{d_k}$.
+# depend on the size of the gradient, the rate would be divided by $d_k^{1/4}$ instead. With weight decay a third change
+# is needed: for plain gradient descent, the decay of these two maps must be multiplied by $\sqrt{d_k}$.
 #
 # **The scale does not cure self-copying.** Without maps, a word's score with itself is about $d_\text{model}$, and
 # after the division still $\sqrt{d_\text{model}}$, against ±1 for the others. What ends the copying is *separate

@@ -55,9 +55,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. What a decoder may know
 #
 # A decoder **generates** a sentence one token at a time. When it predicts token 3, neither token 3 nor any later one
-# exists. In training they all do; token 3 is input 4. So one pass can predict all tokens side by side, each from the true
-# tokens before it, as in the **teacher forcing** of lecture 1 (Williams and Zipser, 1989). It is also dangerous, because
-# the answers are in the same tensor as the questions.
+# exists. In training they all do; token 3 is input 4. So one pass can predict all tokens side by side, each from the
+# true tokens before it, as in the **teacher forcing** of lecture 1 (Williams and Zipser, 1989). This is also dangerous,
+# because the answers are in the same tensor as the questions.
 #
 # <!-- slide: Input 4 is the answer that output 3 must give -->
 #
@@ -272,8 +272,8 @@ questions.ask("04", "zero-for-hidden-scores")
 # press the space bar, to hide or show it. Predict first, and then try:
 #
 # 1. Hide "you" from "me", in the last row. What happens to the other weights of this row, and to the other rows?
-# 2. **Find the leak.** Under *attention* there are three more masks. One leaks, one leaves a position with nothing to see,
-#    and one is safe but hides more than it must. Which is which, and through which cell does the answer get in?
+# 2. **Find the leak.** Under *attention* there are three more masks. One leaks, one leaves a position with nothing to
+#    see, and one is safe but hides more than it must. Which is which, and through which cell does the answer get in?
 
 # %% slide="Find the leak: which of three masks lets the answer through?" tags=["hide-input"]
 inputs = ["<bos>", "can", "you", "help", "me"]
@@ -393,12 +393,12 @@ without, _ = attention.scaled_dot_product_attention(vectors, vectors, vectors)
 assert (without[1, :, :3] - unpadded[0]).abs().max() > 0.1
 
 # %% [markdown]
-# Under a causal mask, pads on the right are hidden already: they stand after every token of their sentence, so only the
-# rows of pads differ. The padding mask is needed where attention looks both ways, as in an encoder, or where padding
-# stands on the left.
+# Under a causal mask, pads on the right are hidden already, because they stand after every token of their sentence, so
+# the padding mask changes only the rows of the pads. It is needed where attention looks both ways, as in an encoder, or
+# where padding stands on the left.
 #
-# Do not omit the axes of length 1. Broadcasting aligns shapes from the *right*, so a mask $(B, S)$ is read as $(T, S)$, with
-# one row per *query* instead of one per sentence. Usually that stops with an error, but not always (section 8).
+# Do not omit the axes of length 1. Broadcasting aligns shapes from the *right*, so a mask $(B, S)$ is read as $(T, S)$,
+# with one row per *query* instead of one per sentence. Usually that stops with an error, but not always (section 8).
 
 # %% slide="What does a padding mask without its axes of length 1 do?" tags=["hide-input"]
 questions.ask("04", "a-flat-padding-mask")
@@ -453,7 +453,7 @@ assert (masked_softmax(torch.zeros(4, 4), left_padded)[:2] == 0).all()
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
 # We test a small language model: two layers of masked attention, each followed by a small network, and logits for each
-# possible next token. One line matters here, the call of `attend`, since nowhere else do positions meet. Position
+# possible next token. One line matters here, the call of `attend`, since no other line mixes positions. Position
 # vectors come in lecture 6, and the sums `x + …`, **residual connections**, in lecture 7.
 
 
@@ -475,7 +475,7 @@ class LanguageModel(nn.Module):
     def forward(self, ids):
         x = self.token_vectors(ids) + self.position_vectors.weight[: ids.shape[1]]  # (B, T, D)
         for attend, feed_forward in zip(self.attention, self.feed_forward, strict=True):
-            x = x + attend(x, (ids != PAD)[:, None, :])  # the only line in which positions meet
+            x = x + attend(x, (ids != PAD)[:, None, :])  # the only line that mixes positions
             x = x + feed_forward(x)
         return self.to_logits(x)  # (B, T, V)
 
@@ -584,8 +584,8 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
 #
 # 1. **Teacher-forced.** The whole sentence goes in, and each position predicts its token, as validation usually does.
 # 2. **Token by token.** The input is cut off at position $i$ before the model predicts, so there is nothing to look up.
-# 3. **Free-running.** The model gets three tokens and generates the rest. The result is **well-formed** if it ends and all
-#    its pairs of neighbours occur in the training sentences.
+# 3. **Free-running.** The model gets three tokens and generates the rest. The result is **well-formed** if it ends and
+#    all its pairs of neighbours occur in the training sentences.
 
 # %% tags=["hide-input"]
 drawn = [pair.target for pair in data.sample_pairs(30_000, seed=0, part="train")]
@@ -733,13 +733,13 @@ for name, row in {"held out": held_out[0], **generated}.items():
 #   causal model in 1 %.
 # - **Token by token, there is nothing to copy**, and they do worse than the table of counts. The causal model shows
 #   no gap between the two, and with dropout off, a gap beyond rounding is proof of a leak.
-# - **Free-running, only the causal model generates text that ends and contains only known pairs of neighbours.** In
-#   recorded runs, the leaking models do so in at most 5 % of the cases.
+# - **Free-running, only the causal model generates well-formed sentences.** In recorded runs, the leaking models do so in
+#   at most 5 % of the cases.
 #
 # **An accuracy of 0.42 is not poor**, because the same opening can continue in several ways. Even on the training
-# sentences, a table that has memorised every prefix gets only 63 %; on new sentences it cannot look the prefix up.
-# Even without a leak, a model in training never meets its own mistakes. This **exposure bias** (Ranzato et al., 2016)
-# is a matter of degree. A leak is a bug.
+# sentences, a table that has memorised every prefix gets only 63 %, and new sentences begin in ways that it has never
+# seen. Even without a leak, a model in training never meets its own mistakes. This **exposure bias** (Ranzato et
+# al., 2016) is a matter of degree. A leak is a bug.
 
 # %% [markdown]
 # ## Summary
@@ -759,8 +759,7 @@ for name, row in {"held out": held_out[0], **generated}.items():
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your own
-# words before you look.
+# The questions in sections 3 and 4 can be checked on the spot. Answer those below in your own words before you look.
 #
 # **1.** Your mask is right, but you feed the targets *unshifted*. What happens?
 #
@@ -798,7 +797,7 @@ print("outputs react to their own token:    ", bool((changed.diagonal() > 0).all
 print("outputs react to any earlier token:  ", bool((changed.tril(diagonal=-1) > 0).any()))
 
 # %% tags=["hide-input"]
-# the correctly masked model: no output depends on a later token, and each depends on its own
+# the test finds no leak in this model, although it has no causal mask: no output reacts to another token
 assert not leaks(changed).any() and (changed.diagonal() > 1e-3).all()
 assert (changed.tril(diagonal=-1) == 0).all()
 
@@ -909,10 +908,10 @@ for dtype, bound in zip(DTYPES, (1e-3, 4e-3, 1e-6), strict=True):
 
 # %% [markdown]
 # With −∞ before the softmax, the error is the ordinary rounding of the number format, at every lead. Renormalised
-# afterwards, a lead of 18 gives NaN in `float16`, whose smallest positive number is about $\exp(-16.6)$. The *range* of
-# a format decides and not its number of bits. `bfloat16` has 16 bits too, but nearly the range of `float32`, and NaN
-# comes only beyond 90. Leads like these are rare in small models, but nothing in training keeps scores from drifting that
-# far apart.
+# afterwards, a lead of 18 gives NaN in `float16`, whose smallest positive number is about $\exp(-16.6)$. What decides
+# is the *range* of a format, not its number of bits. `bfloat16` has 16 bits too, but nearly the range of `float32`, and
+# NaN comes only beyond 90. Leads like these are rare in small models, but nothing in training keeps scores from
+# drifting that far apart.
 #
 # **−1e9 for −∞.** *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9`, and much code
 # follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. In `float16`,
@@ -1028,9 +1027,9 @@ print(f"key_padding_mask=~is_pad: each query puts {wrong[0, 0, is_pad[0]].sum():
 
 # %% [markdown]
 # For a mask that is combined with scores $(B, H, T, S)$, the same shape is a trap, because it is read as $(T, S)$.
-# Usually the call stops with an error. But if a batch happens to have as many sentences as queries, nothing complains, and query $i$ gets the padding
-# of sentence $i$. With a single query, as in generation, the call does not stop either: `masked_fill` enlarges the scores
-# to one row per sentence.
+# Usually the call stops with an error. But if a batch happens to have as many sentences as queries, nothing complains,
+# and query $i$ gets the padding of sentence $i$. With a single query, as in generation, the call does not stop either:
+# `masked_fill` enlarges the scores to one row per sentence.
 
 # %%
 three_sentences = torch.tensor([[3, 4, 5, 6, 3], [7, 4, PAD, PAD, PAD], [3, 5, 6, PAD, PAD]])
@@ -1206,4 +1205,4 @@ assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course,
 #   softmax.
 # - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *[BERT: Pre-training of Deep
 #   Bidirectional Transformers for Language Understanding.](https://arxiv.org/abs/1810.04805)* NAACL.
-#   Section 3.1: masked words, the other meaning of the word.
+#   Section 3.1: hidden words, another meaning of *masked*.

@@ -70,8 +70,8 @@ print("two averages, help you can:", *torch.cat([help_, can]).int().tolist())
 # lose nothing. Unequal shares would keep the order even in one average, and section 5 tests whether a model can use
 # that.
 #
-# That is the idea of **multi-head attention**. A **head** has its own maps for query, key and value, hence its own
-# softmax and its own attention weights. One head can attend to the left and another to the right.
+# Several averages are the idea of **multi-head attention**. A **head** has its own maps for query, key and
+# value, hence its own softmax and its own attention weights. One head can attend to the left and another to the right.
 
 # %% [markdown]
 # ## 2. A list of heads
@@ -423,9 +423,9 @@ questions.ask("05", "one-more-german-word")
 #
 # What can one head do? Its output is $\alpha_\ell\, v_\ell + \alpha_r\, v_r + \dots$, one average of the values. With
 # equal shares, exchanging the neighbours changes nothing. With unequal shares the order is there as a difference in
-# size, but a linear readout cannot turn it into both answers. If a token's
-# presence raises its own score, the neighbour with the larger share wins *both* questions. If presence lowers the score,
-# the answer must be wrong for all but one of the cases in which both neighbours are the same token (proof in section 8).
+# size, but a linear readout cannot turn it into both answers. If a token's presence raises its own logit, the neighbour
+# with the larger share tends to win *both* questions. If presence lowers the logit, the answer must be wrong for all
+# but one of the cases in which both neighbours are the same token (proof in section 8).
 #
 # Two heads return two such averages, and a linear map can solve two equations with two unknowns.
 
@@ -525,8 +525,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# All models have the same number of parameters and the same training. A single head names one neighbour almost always,
-# and the other in 10 to 26 % of the cases, where guessing gives 10. Which side it is varies with the seed.
+# All models have the same number of parameters and the same training. A single head names one neighbour in 91 to
+# 100 % of the cases and the other in 10 to 26 %, where guessing gives 10. Which side it is varies with the seed.
 #
 # Longer training and other learning rates do not change this. In our 20 runs of one head, fewer than a quarter of the
 # positions have both answers right, whereas in 38 of 40 runs of two heads each head keeps to one side, and in every
@@ -591,8 +591,7 @@ plotting.picture(
 #
 # - **One head** attends to one side in some seeds and to both in others.
 # - **Two heads** specialise in all five seeds, one per side, although nobody told them to.
-# - **Four heads** cover both sides, but not every head keeps to one. A divided head did no harm here: both answers are
-#   still right.
+# - **Four heads** cover both sides, but not every head keeps to one. A divided head did no harm here.
 #
 # You can explore these heads in section 8.
 #
@@ -654,7 +653,7 @@ plotting.picture(
 #   its own block of $W_o$.
 # - **Project, split, attend, merge, project.** The way in, $(B, T, D) \to (B, T, H, d_k) \to (B, H, T, d_k)$, is a
 #   reshape *and* a transpose.
-# - With $d_k = d_\text{model}/H$, any number of heads that divides $d_\text{model}$ takes the parameters and matrix
+# - With $d_k = d_\text{model}/H$, any number of heads that divides $d_\text{model}$ costs the parameters and matrix
 #   products of one. Only the attention weights grow, to $H \cdot T \cdot S$.
 # - With shares that ignore the tokens and a linear readout, one head cannot name both neighbours, while two can.
 #
@@ -665,8 +664,7 @@ plotting.picture(
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 3 and 4 can be checked on the spot. Those below are open ones, to be answered in
-# your own words before you look.
+# The questions in sections 3 and 4 can be checked on the spot. Answer those below in your own words before you look.
 #
 # **1.** A model has $d_\text{model} = 512$, $H = 8$, $T = 10$ and $B = 2$. What are the shapes of one head's
 # query, of all attention weights, and of the merged context? By which number are the scores divided?
@@ -737,8 +735,7 @@ assert torch.allclose(products.permute(0, 2, 1), keys, atol=1e-5)
 # Python counts from 0, so index 2 is the *third* head and index 1 the *second* token. Heads with the same recipe,
 # reading the same sentence, give different results because their maps differ. Eight identical context vectors would
 # carry no more information than one. For the query "you", seven of these heads give a single token more than 0.7 of
-# the weight, because `torch.rand`
-# gives positive entries only, which makes the scores very large.
+# the weight, because `torch.rand` gives positive entries only, which makes the scores very large.
 #
 # Put side by side, the eight contexts of a token are $8 \cdot 16 = 128$ numbers, so $W_o$ is $H d_k \times
 # d_\text{model}$, here $128 \times 16$. With narrow heads it is the square matrix of section 2.
@@ -979,11 +976,10 @@ for seed in range(3):
 # %% [markdown]
 # - **A hidden layer is enough.** With one, a single head *can* solve the task. It settles on unequal shares, about 0.7
 #   and 0.3, and ReLU units can tell a large share from a small one.
-# - **Shares that depend on the tokens are not enough here.** The proof does not cover them, but after 1000 steps both
-#   answers are right in only 16 to 22 % of the cases, as without.
+# - **Shares that depend on the tokens are not enough here.** The proof does not cover them, but after 1000 steps at this
+#   learning rate, both answers are right in only 16 to 22 % of the cases, hardly more than without.
 # - **Positions in the values as well** make the difference, probably because the output then also shows how large the
-#   shares were.
-#   After 1000 steps of this ordinary self-attention, both answers are right in 73 to 96 % of the cases.
+#   shares were. After 1000 steps of this ordinary self-attention, both answers are right in 73 to 96 % of the cases.
 #
 # One head returns one average. To keep two things apart it has to *encode* them, here in the sizes of its weights, and
 # something after it has to decode that. Two heads keep them apart from the start. In a transformer, a feed-forward

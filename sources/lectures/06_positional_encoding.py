@@ -268,7 +268,7 @@ questions.ask("06", "the-hand-of-pair-one")
 # \end{pmatrix}$$
 #
 # With one such block per pair along the diagonal, a single $d_\text{model} \times d_\text{model}$ matrix $R(m)$ moves
-# every position by $m$ tokens. Here a position is a column.
+# every position by $m$ tokens. Here $PE_{pos}$ is a column.
 
 
 # %% slide="One matrix moves every position by $m$ tokens"
@@ -434,9 +434,9 @@ def reverse(batch, length, generator):
 
 
 # %% [markdown]
-# How good can a model be without positions and without a mask? All tokens "3" of a sequence get the same output, and the mirror image of a
-# given "3" is equally likely to be any of the other eleven digits. The best answer is the most frequent of these. If it
-# occurs $c$ times, it is right in $c$ of 11 cases, so the ceiling is the average of $c / 11$.
+# How good can a model be without positions and without a mask? All tokens "3" of a sequence get the same output, and
+# the mirror image of a given "3" is equally likely to be any of the other eleven digits. The best answer is the most
+# frequent of these. If it occurs $c$ times, it is right in $c$ of 11 cases, so the ceiling is the average of $c / 11$.
 
 # %% slide="Without positions, 0.27 is the best possible"
 others = torch.randint(10, (200_000, 11), generator=torch.Generator().manual_seed(0))
@@ -660,15 +660,14 @@ questions.ask("06", "what-rotary-turns")
 # - Rotary encoding turns queries and keys in every layer, so that for a given query and key the score depends on their
 #   offset alone.
 #
-# **Now you:** [assignment a6, positional
-# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb), which also asks for odd widths
-# (section 9) and for the picture of section 2. This is the end of the core. Sections 6 to 9 go deeper, and you can skip them.
+# **Now you:** [assignment a6, positional encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb),
+# which also asks for odd widths (section 9) and for the picture of section 2. This is the end of the core. Sections 6
+# to 9 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 1, 2 and 5 can be checked on the spot. Those below are open ones, to be answered in
-# your own words before you look.
+# The questions in sections 1, 2 and 5 can be checked on the spot. Answer those below in your own words before you look.
 #
 # **1.** What are the 4 numbers of $PE_0$ at $d_\text{model} = 4$? And those of $PE_1$?
 #
@@ -704,11 +703,12 @@ questions.ask("06", "what-rotary-turns")
 # \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}} \end{aligned}$$
 #
 # The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first.
-# Two other relative encodings replace these three terms by a single number that depends only on the offset $j - i$:
+# Two other relative encodings put a single number in place of these three terms. It depends only on the offset $j - i$
+# and is added to the scaled score:
 #
 # <!-- slide: A bias adds a number for the offset to the score -->
 #
-# $$\omega_{ij} = \frac{q^{(i)} \cdot k^{(j)}}{\sqrt{d_k}} + b_{j - i}$$
+# $$\frac{\omega_{ij}}{\sqrt{d_k}} + b_{j - i}$$
 #
 # <!-- slide: Absolute positions enter once, biases and rotations in every layer -->
 #
@@ -717,8 +717,8 @@ questions.ask("06", "what-rotary-turns")
 # learned: one purple arrow labelled position enters, at a plus sign between the word vectors and the
 # first layer, nothing higher up. Middle, bias, learned or ALiBi: a purple arrow labelled offset
 # enters at the scores, in both layers. Right, rotary: a purple arrow labelled position enters at
-# query and key, in both layers. Below each column stands its formula: x i plus P E i; omega i j plus b of
-# j minus i; R of minus i times q i, dot R of minus j times k j.](../figures/where_positions_enter.svg)
+# query and key, in both layers. Below each column stands its formula: x i plus P E i; omega i j over
+# the root of d k, plus b of j minus i; R of minus i times q i, dot R of minus j times k j.](../figures/where_positions_enter.svg)
 #
 # *Absolute positions enter once, at the bottom, while biases and rotations enter in every layer.*
 #
@@ -889,8 +889,8 @@ def most_recent(batch, length, generator):
 
 # %% [markdown]
 # All models are the `Tagger` of section 4 with the attention of section 6, one layer and four heads, trained for 300
-# steps. Under the causal mask, later tokens cannot change an output, so *one* test on 64 tokens includes the test on
-# every shorter length. We count in groups of eight positions.
+# steps at one learning rate, with three seeds. Under the causal mask, later tokens cannot change an output, so *one*
+# test on 64 tokens includes the test on every shorter length. We count in groups of eight positions.
 
 
 # %%
