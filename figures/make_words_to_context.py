@@ -87,7 +87,7 @@ def draw():
         [(COLUMNS[0] - 0.22, bus), (COLUMNS[-1] - 0.22, bus)],
     ):
         line(ax, ends, width=2.4, role="query")
-    label(ax, 0.15, 6.68, f"the query $x^{{({i})}}$ meets", SMALL_TEXT, ha="left", role="query")
+    label(ax, 0.15, 6.68, f"$x^{{({i})}}$ is compared with", SMALL_TEXT, ha="left", role="query")
     label(ax, 0.15, 6.36, "every word, itself too", SMALL_TEXT, ha="left", role="query")
     width = COLUMNS[-1] - COLUMNS[0] + 1.1
     box(ax, MIDDLE, 3.95, width, 0.62, "softmax over the eight words", PLAIN_TINT)

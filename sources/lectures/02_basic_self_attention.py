@@ -381,8 +381,8 @@ questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
 # ### Two remedies, measured
 #
 # Two changes could stop the copying. We can divide the scores by $\sqrt{d_\text{model}}$, as lecture 3 will do with
-# $\sqrt{d_k}$. Or we can give query and key **separate roles**, with a random matrix for queries and another one for
-# keys. We try each alone, and both together.
+# $\sqrt{d_k}$. Or we can make a word's query and key with two different random matrices, which gives them **separate
+# roles**. We try each alone, and both together.
 
 
 # %%

@@ -61,9 +61,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # <!-- slide: Attention is a soft dictionary -->
 #
-# ![Two panels. Left, a dictionary: the query rice meets the keys milk, rice, tea with the values 10,
+# ![Two panels. Left, a dictionary: the query rice is compared with the keys milk, rice, tea with the values 10,
 # 20, 30. An arrow leads to the key rice, on to its value 20, and the result is 20, all of one
-# value. Right, attention: the query vector (1, 1) meets the keys (2, 0), (1, 2) and (minus 1, 1);
+# value. Right, attention: the query vector (1, 1) is compared with the keys (2, 0), (1, 2) and (minus 1, 1);
 # arrows of different thickness lead to all three. Their weights are 0.306, 0.620 and 0.074, each
 # multiplies its value 10, 20 or 30, and the result is 17.7, a share of every value, added
 # up.](../figures/soft_lookup.svg)
@@ -95,7 +95,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # ![Flow diagram, all matrices drawn to scale. On the left the matrix X with one row for each of the
 # words can, you, help, me; the row of you is framed here and in every other matrix. Three arrows
 # lead to the maps W q, W k and W v. Out come the queries Q and the keys K, both T times d k, and
-# the values V, T times d v. Step 1, similarity: Q and K meet in the scores Omega equals Q K
+# the values V, T times d v. Step 1, similarity: Q and K give the scores Omega equals Q K
 # transposed, T times T. Step 2, normalise: the scores are divided by the root of d k, then a
 # softmax over each row gives the weights A, shaded from faint to strong. Step 3, weighted sum: A
 # times V gives the context vectors Z, T times d v. The values skip the comparison. Only the three

@@ -738,7 +738,7 @@ for name, row in {"held out": held_out[0], **generated}.items():
 #
 # **An accuracy of 0.42 is not poor**, because the same opening can continue in several ways. Even on the training
 # sentences, a table that has memorised every prefix gets only 63 %, and new sentences begin in ways that it has never
-# seen. Even without a leak, a model in training never meets its own mistakes. This **exposure bias** (Ranzato et
+# seen. Even without a leak, a model in training never reads its own mistakes. This **exposure bias** (Ranzato et
 # al., 2016) is a matter of degree. A leak is a bug.
 
 # %% [markdown]

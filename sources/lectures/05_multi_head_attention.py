@@ -70,7 +70,7 @@ print("two averages, help you can:", *torch.cat([help_, can]).int().tolist())
 # lose nothing. Unequal shares would keep the order even in one average, and section 5 tests whether a model can use
 # that.
 #
-# Several averages are the idea of **multi-head attention**. A **head** has its own maps for query, key and
+# **Multi-head attention** therefore takes several averages. A **head** has its own maps for query, key and
 # value, hence its own softmax and its own attention weights. One head can attend to the left and another to the right.
 
 # %% [markdown]
