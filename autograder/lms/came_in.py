@@ -86,13 +86,14 @@ class TimesOfTable:
                 "when you grade"
             )
         summary.tell(
-            "late by a mark that does not say by how much, so that one minute counts (lms came-in says "
-            "more)",
+            "late by the platform's mark, which does not say by how much, so that one minute counts until "
+            "lms came-in says more",
             self.by_mark,
         )
         odd = [f"{student} (“{printable(text)[:60]}”)" for student, text in self.odd.items()]
         summary.tell(
-            "with a time that is not understood, or cannot be (lms came-in takes a table of yours)",
+            "with a time that is not understood, or cannot be (lms came-in takes a table with times such as "
+            "2026-03-05 23:58)",
             odd,
         )
 
