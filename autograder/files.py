@@ -101,7 +101,7 @@ def meant(name: str, known: Iterable[str]) -> str:
         name: as it was written, perhaps in short, as a path, or in other letters.
         known: the names that there are.
     """
-    wanted = usual_id(PurePath(name).name).removesuffix(".ipynb")
+    wanted = usual_id(PurePath(cut(name)).name).removesuffix(".ipynb")
     names = {usual_id(one): one for one in known}
     begin = re.compile(rf"[a-z]?{re.escape(wanted)}(?![^\W_])")  # a2 or 2 for a2_self_attention
     near = [key for key in names if wanted and begin.match(key)]

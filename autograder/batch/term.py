@@ -29,7 +29,7 @@ from autograder.batch.final_mark import (
 )
 from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.errors import CourseError
-from autograder.files import harmless, printable
+from autograder.files import cut, harmless, meant, printable
 from autograder.order import by_number
 
 TERM = "term"
@@ -217,11 +217,15 @@ def _excused(
     columns = table.column("student"), table.column("assignment")
     for row in table.rows:
         student, assignment = (row[column] for column in columns)
-        if student not in students or assignment not in assignments:
-            raise CourseError(
-                f"{path}: expected a student's id and an assignment's in line {row.line}, found "
-                f"“{','.join(row.values)}”"
-            )
+        for what, name, known in (
+            ("a student's id", student, students),
+            ("an assignment", assignment, assignments),
+        ):
+            if name not in known:
+                raise CourseError(
+                    f"{path}: expected {what} in line {row.line}, found “{printable(cut(name, 60))}”. "
+                    f"{meant(name, known)}".rstrip()
+                )
         found.setdefault(student, set()).add(assignment)
     return found
 

@@ -116,10 +116,18 @@ def test_excused_students_are_named_in_a_table_that_stays_with_the_class(course,
     assert term(course) == 0
     # of 0.4 and 0.5 the worse goes
     assert (table(course)["cy"]["mark"], table(course)["cy"]["grade"]) == ("50.0", "C")
-    for odd in ("zoe,a1_first", "cy,a1_frist", "cy"):
-        (course / "excused.csv").write_text(f"student,assignment\n{odd}\n", encoding="utf-8")
+    for odd, said in (
+        ("zoe,a1_first", "expected a student's id in line 2, found “zoe”."),
+        ("Cy,a1_first", "found “Cy”. Did you mean cy?"),
+        (
+            "cy,a1_frist",
+            "expected an assignment in line 2, found “a1_frist”. Did you mean a1_first?",
+        ),
+        ("cy", "expected an assignment in line 2, found “”."),
+    ):
+        (course / "excused.csv").write_text(f"Student;Assignment\n{odd.replace(',', ';')}\n")
         assert term(course) == 2
-        assert f"found “{odd}”" in capsys.readouterr().err
+        assert said in capsys.readouterr().err
 
 
 def test_in_the_middle_of_a_term_what_is_graded_counts(course, capsys):
