@@ -135,15 +135,17 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     refuse_unknown(rules, sorted(taught | worth.keys(), key=by_number), where)
     gives_points = {name for name, most in worth.items() if LEAST <= most < math.inf}
     graded = {name for one in standings.values() for name in one.points} & gives_points
-    counted = rules.named if rules.weights else rules.named | graded
+    submitted = course / coursedir.submitted_directory
+    came_in = {folder.name for folder in submitted.glob("*/*")} & taught
+    counted = rules.named if rules.weights else rules.named | graded | came_in
     missing = tuple(sorted(counted - graded, key=by_number))
     if not counted & graded or (missing and not so_far):
         raise CourseError(
             f"expected scores of {', '.join(missing) or 'some assignment'} in the gradebook, found none. Grade "
-            f"first, take it out of {where.name}, or let --so-far count what there is"
+            f"first, let [weights] of {where.name} name only what counts, or let --so-far count what there is"
         )
     of = {name: most for name, most in worth.items() if name in counted & graded}
-    _find_ungraded(course / coursedir.submitted_directory, of, standings)
+    _find_ungraded(submitted, of, standings)
     excused = _excused(course / EXCUSED, standings, taught | worth.keys())
     everybody = sorted(
         standings.values(), key=lambda one: (one.last_name, one.first_name, one.student)

@@ -8,7 +8,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from tests.sample_class import ROOT, hand_in
+from tests.sample_class import ASSIGNMENT, ROOT, hand_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 
@@ -100,6 +100,18 @@ def test_what_came_in_and_is_not_graded_is_no_zero_without_a_word(course, capsys
     rows = table(course)
     assert rows["bo"]["final"] == rows["eve"]["final"] == "no"
     assert "not final, since it came in and is not graded: a10_tenth" in rows["bo"]["remarks"]
+
+
+def test_an_assignment_that_came_in_and_is_not_graded_at_all_is_not_forgotten(course, capsys):
+    """Without weights what is graded counts, and the marks would look final without it."""
+    (course / "term.toml").write_text("pass_at = 50\n", encoding="utf-8")
+    (course / "submitted" / "bo" / ASSIGNMENT).mkdir(parents=True)
+    assert term(course) == 2
+    assert (
+        f"expected scores of {ASSIGNMENT} in the gradebook, found none" in capsys.readouterr().err
+    )
+    assert term(course, "--so-far") == 0
+    assert f"left out: {ASSIGNMENT}" in capsys.readouterr().out
 
 
 def test_a_mark_is_not_final_while_an_answer_waits_for_a_person(course, capsys):
