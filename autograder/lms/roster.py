@@ -21,6 +21,8 @@ from autograder.lms.gradebook import Known, students_in
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile
 
+STUDENT = "student"  # names the column with ids in a table of one's own
+
 
 def read_gradebook(path: Path) -> GradebookCsv:
     """The table of a platform in a file, as what it is.
@@ -245,8 +247,8 @@ def roster_of(
         return Roster({key: name for key, name in numbers.items() if key != name}, listed=listed)
     sheet = read_gradebook(table)
     rows = sheet.numbers()
-    if type(sheet) is GradebookCsv and "student" in sheet.heading:
-        by = by or "student"  # a table that was made for this
+    if type(sheet) is GradebookCsv and sheet.table.columns(STUDENT):
+        by = by or STUDENT  # a table that was made for this
     alias, column = id_column_of(sheet, by, known)
     ours = by_id_in(alias, known)
     shared = {usual_id(student.id_in(alias)) for student in known} - ours.keys()

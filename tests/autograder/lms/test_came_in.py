@@ -137,7 +137,7 @@ def test_canvass_mark_counts_as_one_minute_since_it_does_not_say_by_how_much(
 def test_any_table_says_when_work_came_in(course, tmp_path, capsys):
     table = tmp_path / "times.csv"
     rows = "s001,2026-03-05 19:00 UTC\ns002,05/03/2026 19:00\nzoe,2026-03-05 19:00\n"
-    table.write_text(f"student,time\n{rows}", encoding="utf-8")
+    table.write_text(f"Student , Time\n{rows}", encoding="utf-8")
     assert lms(course, "came-in", table, *BERLIN) == 1
     said = capsys.readouterr().out
     assert "takes a table with times such as 2026-03-05 23:58): s002 (“05/03/2026 19:00”)" in said

@@ -247,7 +247,7 @@ def test_blind_marking_names_nobody(course, tmp_path):
 
 
 def test_a_table_of_ones_own_names_people_by_number(course, tmp_path):
-    (tmp_path / "who.csv").write_text("number;student\n501;s001\n503;s003\n")
+    (tmp_path / "who.csv").write_text("Number;Student\n501;s001\n503;s003\n")
     packed = archive(tmp_path / "a2.zip", {f"Wei Li_503_assignsubmission_file_/{NOTEBOOK}": "wei"})
     assert lms(course, "unpack", packed, "--students", tmp_path / "who.csv") == 0
     assert submitted(course) == {place("s003"): "wei"}
