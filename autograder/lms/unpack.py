@@ -23,7 +23,7 @@ from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.errors import CourseError
 from autograder.files import NO_ROOM, plain_files, printable
 from autograder.grade.submission import TIME, read_plain
-from autograder.lms.archives import NOTEBOOK, Archive, Refused, safe
+from autograder.lms.archives import NOTEBOOK, Archive, Refused, refuse_anothers, safe, whose
 from autograder.lms.came_in import TimesOfTable, due_in
 from autograder.lms.platform import SubmittedFile
 from autograder.lms.roster import roster_of
@@ -72,7 +72,7 @@ def unpack(
         roster = roster_of(course, assignment, table, by, opened.platform)
         by_student, strangers = roster.by_student(files)
         others = [name for name in assignments_of(api, course) if name != assignment]
-        _refuse_another_assignments(by_student, assignment, others, archive)
+        refuse_anothers(files, assignment, others, archive)
         target = Target(course, assignment, dry_run)
         not_taken: dict[str, str] = {}
         renamed: dict[str, str] = {}
@@ -140,42 +140,6 @@ class NotTaken(Exception):
         self.files = files or {}
 
 
-def _refuse_another_assignments(
-    by_student: Mapping[str, Sequence[SubmittedFile]],
-    assignment: str,
-    others: Sequence[str],
-    archive: Path,
-) -> None:
-    """Take nothing from an archive in which all notebooks are named like those of another assignment.
-
-    Raises:
-        CourseError: it is one.
-    """
-    notebooks = [
-        file
-        for files in by_student.values()
-        for file in files
-        if file.own.casefold().endswith(NOTEBOOK)
-    ]
-    names = {_anothers(file, assignment, others) for file in notebooks}
-    if names and "" not in names:
-        raise CourseError(
-            f"expected notebooks of {assignment} in {archive}, found those of {', '.join(sorted(names))}. Name the "
-            "assignment whose archive it is"
-        )
-
-
-def _anothers(file: SubmittedFile, assignment: str, others: Sequence[str]) -> str:
-    """The other assignment after which a notebook is named; empty if it is none."""
-
-    stem = PurePosixPath(file.own).stem.casefold()
-
-    def named(name: str) -> bool:
-        return bool(re.search(rf"(?<![^\W_]){re.escape(name.casefold())}(?![^\W_])", stem))
-
-    return "" if named(assignment) else next(filter(named, others), "")
-
-
 def _attempts(
     archive: Archive,
     files: Sequence[SubmittedFile],
@@ -197,7 +161,7 @@ def _attempts(
     notebooks = [file for file in files if file.own.casefold().endswith(NOTEBOOK)]
     named = [file for file in notebooks if _title(file)[0] == assignment.casefold()]
     possible = named or [
-        file for file in notebooks if not _anothers(file, assignment, other_assignments)
+        file for file in notebooks if not whose(file, assignment, other_assignments)
     ]
     chosen = sorted(possible, key=lambda file: (file.order, _title(file)[1], file.index))
     if not chosen or (not named and len(chosen) > 1):
