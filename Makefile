@@ -10,6 +10,8 @@ help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 setup:
+	@test -e tools/set_up.sh || { echo "This folder has no tools/, which make needs: it is a copy of a course. Put the \
+	course's programs on PATH and type the command itself, as in: python -m autograder grade a2_self_attention" >&2; exit 2; }
 	@sh tools/set_up.sh $(FOR_ALL) $(PYTHON)
 
 lab: setup  ## read, run and answer: JupyterLab on the course map, on your own copies in workspace/
@@ -81,8 +83,8 @@ site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name 
 pdf: setup  ## the lectures on paper, in build/pdf/ (needs Chromium; ONLY=2 or ONLY="1-8" for a part)
 	@$(BIN)/python -m tools.pdf --only="$(ONLY)"
 
-slides: setup  ## a deck a lecture, in build/slides/ (ONLY=02_basic_self_attention for one, PDF=yes to print them)
-	@$(BIN)/python -m tools.slides $(ONLY) $(if $(filter yes,$(PDF)),--pdf)
+slides: setup  ## a deck a lecture, in build/slides/ (ONLY=2 or ONLY="1-8" for a part, PDF=yes to print them)
+	@$(BIN)/python -m tools.slides --only="$(ONLY)" $(if $(filter yes,$(PDF)),--pdf)
 
 questions: setup  ## the lectures' questions for Moodle, Canvas and Anki, in build/questions/
 	@$(BIN)/python -m tools.quiz_banks

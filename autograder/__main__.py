@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 import traceback
 
@@ -42,6 +43,7 @@ except ModuleNotFoundError as error:
     )
     sys.exit(2)
 
+CUT_SHORT = 141  # as shells say it of programs that a closed pipe ended
 COMMANDS = (
     batch.add_to,
     release.add_to,
@@ -70,7 +72,12 @@ def main(arguments: list[str] | None = None) -> int:
 def guarded() -> int:
     """`main`; a crash of the grader itself has an exit status of its own, 3."""
     try:
-        return main()
+        status = main()
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever reads the output, such as head, wants no more of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CUT_SHORT
     except Exception:  # noqa: BLE001 (whatever nobody has thought of)
         traceback.print_exc()
         print("the grader itself failed: please report the lines above. Nothing graded is lost",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import hashlib
 import os
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
 
 LONGEST_TEXT = 400
 # what a machine says that has no room, for whatever it was asked
@@ -91,6 +92,30 @@ def _folded(text: str) -> str:
 def usual_id(text: str) -> str:
     """An id without spaces around it and without the difference of large and small letters."""
     return unicodedata.normalize("NFC", text).strip().casefold()
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """What somebody probably meant who wrote a name that there is not, as a question; empty if nothing is near.
+
+    Args:
+        name: as it was written, perhaps in short, as a path, or in other letters.
+        known: the names that there are.
+    """
+    wanted = usual_id(PurePath(cut(name)).name).removesuffix(".ipynb")
+    names = {usual_id(one): one for one in known}
+    begin = re.compile(rf"[a-z]?{re.escape(wanted)}(?![^\W_])")  # a2 or 2 for a2_self_attention
+    near = [key for key in names if wanted and begin.match(key)]
+    if wanted not in names and len(near) != 1:
+        near = difflib.get_close_matches(wanted, names, n=1, cutoff=0.75)
+    found = wanted if wanted in names else next(iter(near), "")
+    return f"Did you mean {printable(names[found])}?" if found else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names that there are, as a sentence."""
+    return (
+        f"There {'is' if len(names) < 2 else 'are'}: {', '.join(map(printable, names)) or 'none'}."
+    )
 
 
 def plain_name(text: str) -> str:

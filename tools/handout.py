@@ -175,7 +175,7 @@ def readme_of_students(part: Part) -> str:
     own = ROOT / HANDING_IN
     where = own.read_text(encoding="utf-8").strip() if own.exists() else NOWHERE_SAID
     tables = part.tables if part.left_out else readme.tables()
-    return START.format(whom=readme.whom_it_is_for().strip(), where=where) + tables
+    return START.format(whom=readme.whom_it_is_for(part.numbers).strip(), where=where) + tables
 
 
 def config_of_students(self_check: bool) -> str:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 import nbformat
 
+from autograder.files import meant
 from autograder.release.assignment import assignments_in
 from autograder.release.source import Source, sources_in
 from sources.course_map import course_map, tables
@@ -24,6 +25,7 @@ from sources.course_map import course_map, tables
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.MULTILINE | re.DOTALL)
+RANGE = re.compile(r"(?<=\d)(?:\s+[-–]\s+|–)(?=\d)")  # as people write one who do not program
 WORD = re.compile(r"(?P<without>-?)(?:(?P<first>\d+)(?:-(?P<last>\d+))?|(?P<name>\w+))")
 
 
@@ -48,6 +50,11 @@ class Part:
     def without(self) -> set[str]:
         """The ids of the assignments that are left out."""
         return {Path(path).stem for path in self.left_out if path.startswith("exercises/")}
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the lectures that belong to it; none of the whole course."""
+        return [_number(lecture) for lecture in self.lectures]
 
     def without_links(self, text: str, place: str) -> str:
         """A text of Markdown in which nothing leads to what is left out.
@@ -111,7 +118,7 @@ def part_of(only: str) -> Part:
     Raises:
         PartError: they name something that is not there, or nothing is left.
     """
-    words = only.replace(",", " ").split()
+    words = RANGE.sub("-", only).replace(",", " ").split()
     if not words:
         return WHOLE
     lectures = sources_in(ROOT, "sources/lectures/*.py", r"[0-9]{2,}_\w+", "10_long_sentences.py")
@@ -153,11 +160,11 @@ def _named(word: str, lectures: Sequence[Source], exercises: Sequence[Source]) -
         if len(names) != len(numbers):
             names = set()
     if not names:
-        assignments = ", ".join(source.name for source in exercises)
+        first, last = (exercises[place].name.partition("_")[0] for place in (0, -1))
+        question = meant(word.lstrip("-"), [source.name for source in (*lectures, *exercises)])
         raise PartError(
-            f"expected numbers of lectures such as 1-{_number(lectures[-1])}, or the name of a lecture or an "
-            f"assignment, found {word!r}. The lectures are "
-            f"{', '.join(source.name for source in lectures)}; the assignments are {assignments}"
+            f"expected numbers of lectures from 1 to {_number(lectures[-1])}, such as 1-8, assignments from {first} to "
+            f"{last}, or the name of one, found {word!r}. {question}".rstrip()
         )
     return names | {source.name for source in exercises if source.course.get("lecture") in names}
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+OBJECTIVE = re.compile(r"^(- .*(?:\n  .*)*?) <!-- lectures ([\d ]+) -->\n", re.MULTILINE)
 
 
 def tables() -> str:
@@ -13,8 +15,21 @@ def tables() -> str:
     return _found(r"^\| lecture \| .*?(?=<!-- end of tables)", "tables")
 
 
-def whom_it_is_for() -> str:
-    """What to know beforehand, and what one can do afterwards; without its heading."""
+def whom_it_is_for(lectures: Collection[int] = ()) -> str:
+    """What to know beforehand, and what one can do afterwards; without its heading.
+
+    Args:
+        lectures: the numbers of those that are given out; all if there are none.
+    """
+
+    def taught(objective: re.Match[str]) -> str:
+        missing = set(map(int, objective[2].split())) - set(lectures)
+        return "" if lectures and missing else f"{objective[1]}\n"
+
+    return OBJECTIVE.sub(taught, _section())
+
+
+def _section() -> str:
     return _found(r"(?<=^## Whom it is for\n\n).*?(?=^## )", "section “Whom it is for”")
 
 

@@ -1,8 +1,8 @@
 """Slides of a lecture in one file, from the lecture's stored notebook and the marks in it.
 
-    python -m tools.slides                              every lecture, into build/slides/
-    python -m tools.slides 02_basic_self_attention      one of them
-    python -m tools.slides --pdf                        and print each deck
+    python -m tools.slides                 every lecture, into build/slides/
+    python -m tools.slides --only "1-8"    a part of the course, see tools/part.py
+    python -m tools.slides --pdf           and print each deck
 
 `docs/slides.md` says what a mark looks like and what a slide shows. Nothing is executed: code and
 outputs are those of the notebook. A deck holds all that it needs, so that it runs without a network.
@@ -41,6 +41,7 @@ from autograder.order import by_number
 from lecture_kit import questions
 from lecture_kit.live.page import STORED_FRAME
 from tools import pdf
+from tools.part import PartError, part_of
 from tools.website import KATEX, LETTERS, NODE, PACKAGES, PICTURE, ROOT, SITE, fetch_packages
 
 PAGE = SITE / "slides"
@@ -507,16 +508,18 @@ def print_out(deck: Path) -> Path:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="LECTURE")
+    parser.add_argument("--only", default="", help='a part of the course, as "1-8"')
     parser.add_argument("--pdf", action="store_true", help="print each deck")
     parser.add_argument("--to", type=Path, default=ROOT / "build/slides")
     chosen = parser.parse_args(arguments)
     there = {path.stem: path for path in sorted(ROOT.glob("lectures/*.ipynb"), key=by_number)}
-    if unknown := set(chosen.names) - set(there):
-        sys.exit(f"no lecture {', '.join(sorted(unknown))}. There are: {', '.join(there)}.")
+    try:
+        names = [lecture.name for lecture in part_of(chosen.only).lectures]
+    except PartError as error:
+        sys.exit(f"no slides: {error}")
     fetch_packages()
     chosen.to.mkdir(parents=True, exist_ok=True)
-    for name in chosen.names or there:
+    for name in names or there:
         try:
             page, count = page_of(name, nbformat.read(there[name], as_version=4))
             deck = chosen.to / f"{name}.html"

@@ -166,7 +166,7 @@ def gather(source: Path, repository: str, part: Part = WHOLE) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)
     home = with_pages((SITE / "index.md").read_text("utf-8"), source)
-    home = home.replace("<!-- taken from README.md -->", readme.whom_it_is_for())
+    home = home.replace("<!-- taken from README.md -->", readme.whom_it_is_for(part.numbers))
     if part.lectures:
         first = part.lectures[0].name
         begin = rf'lectures/{first}.html">Begin with lecture {int(first.partition("_")[0])}'

@@ -26,7 +26,7 @@ from autograder.batch.class_statistics import (
 )
 from autograder.batch.findings import Finding
 from autograder.batch.release_text import title_of
-from autograder.batch.roster import Roster, missing_from, roster_of
+from autograder.batch.roster import FILE, Roster, missing_from, not_on, roster_of
 from autograder.batch.student_result import StudentResult
 from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.checks.verdicts import Behaviour, Obstacle
@@ -262,7 +262,7 @@ def table_rows(
 def as_text(rows: Sequence[StudentResult], roster: Roster = MappingProxyType({})) -> str:
     """The rows for a terminal: points, points by part, when it came in, and why points were lost.
 
-    Below stands who is on the list and has handed in nothing.
+    Below stands who is on the list and has handed in nothing, and who has and is not on it.
     """
     parts = next((list(row.parts) for row in rows if row.parts), [])
     marked = _marked_by_a_person(rows)
@@ -287,6 +287,10 @@ def as_text(rows: Sequence[StudentResult], roster: Roster = MappingProxyType({})
     if missing:
         said = (f"{name} ({student})" if name else student for student, name in missing.items())
         text = f"{NOTHING}, {len(missing)} of {len(roster)}: {', '.join(map(printable, said))}"
+        lines += ["", *wrapped(text, "", "    ")]
+    strangers = not_on(roster, (row.student for row in rows))
+    if strangers:
+        text = f"{len(strangers)} not in {FILE}: {', '.join(map(printable, strangers))}"
         lines += ["", *wrapped(text, "", "    ")]
     return "\n".join(lines)
 

@@ -27,7 +27,7 @@ from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
 from autograder.checks.course import course as taught_course
 from autograder.errors import CourseError
-from autograder.files import cut
+from autograder.files import cut, listed, meant, printable
 from autograder.grade.messages import Job, ReleasedCell
 from autograder.grade.report import Report
 from autograder.grade.submission import InvalidSubmission, read_folder
@@ -90,7 +90,8 @@ def grade_and_compare(
     for student in students:
         if student not in submitted:
             raise CourseError(
-                f"no submission of '{student}' for {assignment}. There are: {', '.join(submitted)}."
+                f"no submission of '{printable(student)}' for {assignment}. "
+                f"{meant(student, submitted) or listed(submitted)}"
             )
     some = bool(students)
     students = [student for student in submitted if student in (students or submitted)]

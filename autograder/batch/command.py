@@ -145,7 +145,7 @@ def run(options: argparse.Namespace) -> int:
     except (CourseError, SandboxError, EngineError, OSError) as error:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
-    print("\n".join(lines))
+    print("\n".join(lines).lstrip("\n"))
     failed = [row.student for row in graded.rows if row.failed]
     waiting = [row.student for row in graded.rows if row.needs_person and not row.failed]
     if failed:

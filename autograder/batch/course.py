@@ -17,6 +17,7 @@ from traitlets.config import Config, PyFileConfigLoader
 from autograder import patches
 from autograder.batch.nbgrader_settings import use_own_programs
 from autograder.errors import CourseError
+from autograder.files import listed, meant, printable
 from autograder.order import by_number
 
 
@@ -58,13 +59,19 @@ def open_assignment(course: Path, assignment: str) -> NbGraderAPI:
     api = open_course(course)
     solutions = course / api.coursedir.source_directory
     if not (solutions / assignment / f"{assignment}.ipynb").exists():
-        names = [path.name for path in solutions.glob("*") if path.is_dir()]
-        there = sorted(names, key=by_number)
+        there = assignments_of(api, course)
         raise CourseError(
-            f"there is no assignment '{assignment}' in {solutions}. "
-            f"There {'are' if there else 'is'}: {', '.join(there) or 'none'}."
+            f"there is no assignment '{printable(assignment)}' in {solutions}. "
+            f"{meant(assignment, there) or listed(there)}"
         )
     return api
+
+
+def assignments_of(api: NbGraderAPI, course: Path) -> list[str]:
+    """Ids of the assignments that a course folder has sources of."""
+    folders = (course / api.coursedir.source_directory).glob("*/")
+    names = (path.name for path in folders if (path / f"{path.name}.ipynb").exists())
+    return sorted(names, key=by_number)
 
 
 def course_secret(course: Path) -> str:

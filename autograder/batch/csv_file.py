@@ -104,19 +104,26 @@ class Table:
         """Whether something stands beyond the last column, so that the row was cut at the wrong places."""
         return any(value.strip() for value in row.values[len(self.heading) :])
 
+    def columns(self, name: str) -> list[int]:
+        """The columns of this name; where there is none, those whose name differs in large letters and spaces alone."""
+        exact = [place for place, known in enumerate(self.heading) if known == name]
+        alike = [place for place, known in enumerate(self.heading) if _usual(known) == _usual(name)]
+        return exact or alike
+
     def column(self, name: str) -> int:
         """The one column of this name.
 
         Raises:
             TableError: there is none, or several.
         """
-        if (count := self.heading.count(name)) != 1:
-            found = f"{count} of them" if count else "none"
+        places = self.columns(name)
+        if len(places) != 1:
+            found = f"{len(places)} of them" if places else "none"
             there = ", ".join(filter(None, self.heading))
             raise TableError(
                 f"expected one column {name} in the first row of {self.name}, found {found}. There stands: {there}"
             )
-        return self.heading.index(name)
+        return places[0]
 
     @property
     def doubts(self) -> list[str]:
@@ -177,6 +184,8 @@ def read_table(path: Path, fewest: int = 2) -> Table:
     Raises:
         TableError: there is no such file, no table with a header in it, or a larger one than is read.
     """
+    if not path.exists():
+        raise TableError(f"expected a table (CSV) in {path}, found no such file")
     data = read_plain(path, LARGEST_TABLE)
     if data is None:
         raise TableError(
@@ -274,6 +283,11 @@ def _rows(text: str, separator: str, line: int, path: Path) -> Iterator[Row]:
             yield Row(tuple(cells), match["end"], line)
             line += len(LINE_END.findall(separator.join(cells))) + 1
             cells = []
+
+
+def _usual(name: str) -> str:
+    """The name of a column in small letters, and with _ between its words."""
+    return re.sub(r"[\s_-]+", "_", name.strip().casefold())
 
 
 def _unquoted(cell: str) -> str:

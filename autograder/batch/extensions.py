@@ -22,7 +22,7 @@ from msgspec import Meta
 
 from autograder.batch.kept import read_kept, write_kept
 from autograder.errors import CourseError
-from autograder.files import printable
+from autograder.files import meant, printable
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -141,6 +141,22 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_unknown(course: Path, gradebook: Gradebook, student: str) -> None:
+    """Refuse an id that nobody has, where the class's list says who there is.
+
+    Raises:
+        CourseError: nobody has it.
+    """
+    from autograder.batch.roster import FILE, roster_of
+
+    listed = roster_of(course)
+    folders = (path.name for path in (course / "submitted").glob("*"))
+    known = {*listed, *folders, *(one.id for one in gradebook.students)}
+    if listed and student not in known:
+        what_to_do = meant(student, known) or "Name the id as the list has it"
+        raise CourseError(f"nobody in {FILE} has the id “{printable(student)}”. {what_to_do}")
+
+
 def _carried_out(options: argparse.Namespace) -> str:
     from nbgrader.api import Gradebook
 
@@ -161,6 +177,8 @@ def _carried_out(options: argparse.Namespace) -> str:
     ):
         due = gradebook.update_or_create_assignment(assignment).duedate
         if options.student:
+            if options.length:
+                _refuse_unknown(course, gradebook, options.student)
             lines = [extend(course, assignment, gradebook, options.student, options.length)]
             lines.append("It counts when you grade again, which takes seconds.")
         else:

@@ -6,7 +6,7 @@ that decides.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 
 from autograder.batch.toml_file import read_toml
 from autograder.errors import CourseError
-from autograder.files import printable
+from autograder.files import listed, meant, printable
 
 RULES = "term.toml"
 Weight = Annotated[float, Meta(gt=0, le=1_000_000)]  # and so no endless one
@@ -169,7 +169,7 @@ def in_words(mark: Mark, decimals: int) -> str:
     return "–" if mark.percent is None else f"{float(mark.percent):.{decimals}f}"
 
 
-def refuse_unknown(rules: Rules, known: Collection[str], where: Path) -> None:
+def refuse_unknown(rules: Rules, known: Sequence[str], where: Path) -> None:
     """Stop where rules speak of an assignment that the course does not have.
 
     Raises:
@@ -177,6 +177,6 @@ def refuse_unknown(rules: Rules, known: Collection[str], where: Path) -> None:
     """
     for name in sorted(rules.named - set(known)):
         raise CourseError(
-            f"{where} names {printable(name)}, and the course has no such assignment. There are: "
-            f"{', '.join(known) or 'none'}"
+            f"{where} names {printable(name)}, and the course has no such assignment. "
+            f"{meant(name, known) or listed(known)}"
         )

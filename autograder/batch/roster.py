@@ -5,7 +5,7 @@ The gradebook gets their names, and the reports say who of them has handed in no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,15 +52,13 @@ def roster_of(course: Path) -> Roster:
     table = read_own_table(path, fewest=1)
     if table is None:
         return {}
-    if "id" not in table.heading:
+    if not table.columns("id"):
         raise TableError(
             f"{path}: expected a first line that names a column id. The columns are id, {', '.join(COLUMNS)}, and "
             f"all but the first may be missing. Found: {', '.join(table.heading)}"
         )
     ids = table.column("id")
-    places = [
-        table.column(name) if name in table.heading else len(table.heading) for name in COLUMNS
-    ]
+    places = [table.column(name) if table.columns(name) else len(table.heading) for name in COLUMNS]
     found: dict[str, Enrolled] = {}
     twins: dict[str, str] = {}  # an id as files know it that make no difference of case
     for row in table.rows:
@@ -95,11 +93,13 @@ def enrol(course: Path, roster: Roster) -> None:
     """Tell the gradebook who is in the class, so that exports and the formgrader list everybody by name.
 
     Raises:
-        CourseError: the gradebook cannot be used.
+        CourseError: the gradebook cannot be used, or it or a folder has somebody's id in other letters.
     """
     coursedir = open_course(course).coursedir
     if not roster:
         return
+    folders = (course / coursedir.submitted_directory).glob("*")
+    _refuse_other_letters(course, roster, {path.name for path in folders}, "a folder")
     with (
         nothing_lost(coursedir.db_url),
         Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
@@ -107,12 +107,25 @@ def enrol(course: Path, roster: Roster) -> None:
         known = {student.id: student for student in gradebook.students}
         if all(_said(known.get(name), person) for name, person in roster.items()):
             return
+        _refuse_other_letters(course, roster, known, "the gradebook")
         with one_transaction(gradebook):
             for name, person in roster.items():
                 student = known.get(name) or Student(id=name)
                 for column, value in _values(person):
                     setattr(student, column, value)
                 gradebook.db.add(student)
+
+
+def _refuse_other_letters(course: Path, roster: Roster, there: Collection[str], where: str) -> None:
+    """Refuse an id of the list that is another student's but for large letters, since both would be the same person."""
+    usual = {usual_id(name): name for name in there}
+    for name in roster:
+        twin = usual.get(usual_id(name), name)
+        if twin != name and name not in there:
+            raise TableError(
+                f"{course / FILE}: expected the id “{printable(twin)}”, as {where} has it, found “{printable(name)}”. "
+                "Large and small letters count in an id, and so do accents: write it the same in both"
+            )
 
 
 def _said(student: Student | None, person: Enrolled) -> bool:
@@ -124,6 +137,11 @@ def _said(student: Student | None, person: Enrolled) -> bool:
 def _values(person: Enrolled) -> list[tuple[str, str]]:
     pairs = ((column, getattr(person, column)) for column in COLUMNS)
     return [(column, value) for column, value in pairs if value]
+
+
+def not_on(roster: Roster, students: Iterable[str]) -> list[str]:
+    """Which students are not on the list; none where there is no list."""
+    return [name for name in students if name not in roster] if roster else []
 
 
 def missing_from(roster: Roster, students: Iterable[str]) -> dict[str, str]:

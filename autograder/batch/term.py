@@ -29,7 +29,7 @@ from autograder.batch.final_mark import (
 )
 from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.errors import CourseError
-from autograder.files import harmless, printable
+from autograder.files import cut, harmless, meant, printable
 from autograder.order import by_number
 
 TERM = "term"
@@ -135,15 +135,17 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     refuse_unknown(rules, sorted(taught | worth.keys(), key=by_number), where)
     gives_points = {name for name, most in worth.items() if LEAST <= most < math.inf}
     graded = {name for one in standings.values() for name in one.points} & gives_points
-    counted = rules.named if rules.weights else rules.named | graded
+    submitted = course / coursedir.submitted_directory
+    came_in = {folder.name for folder in submitted.glob("*/*")} & taught
+    counted = rules.named if rules.weights else rules.named | graded | came_in
     missing = tuple(sorted(counted - graded, key=by_number))
     if not counted & graded or (missing and not so_far):
         raise CourseError(
             f"expected scores of {', '.join(missing) or 'some assignment'} in the gradebook, found none. Grade "
-            f"first, take it out of {where.name}, or let --so-far count what there is"
+            f"first, let [weights] of {where.name} name only what counts, or let --so-far count what there is"
         )
     of = {name: most for name, most in worth.items() if name in counted & graded}
-    _find_ungraded(course / coursedir.submitted_directory, of, standings)
+    _find_ungraded(submitted, of, standings)
     excused = _excused(course / EXCUSED, standings, taught | worth.keys())
     everybody = sorted(
         standings.values(), key=lambda one: (one.last_name, one.first_name, one.student)
@@ -217,11 +219,15 @@ def _excused(
     columns = table.column("student"), table.column("assignment")
     for row in table.rows:
         student, assignment = (row[column] for column in columns)
-        if student not in students or assignment not in assignments:
-            raise CourseError(
-                f"{path}: expected a student's id and an assignment's in line {row.line}, found "
-                f"“{','.join(row.values)}”"
-            )
+        for what, name, known in (
+            ("a student's id", student, students),
+            ("an assignment", assignment, assignments),
+        ):
+            if name not in known:
+                raise CourseError(
+                    f"{path}: expected {what} in line {row.line}, found “{printable(cut(name, 60))}”. "
+                    f"{meant(name, known)}".rstrip()
+                )
         found.setdefault(student, set()).add(assignment)
     return found
 

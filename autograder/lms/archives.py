@@ -6,10 +6,12 @@ plain file, or is larger than it says. What is refused is refused by itself, wit
 
 from __future__ import annotations
 
+import re
 import stat
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, LONGEST_NAME
 from autograder.errors import CourseError
@@ -148,3 +150,30 @@ def safe(own: str) -> bool:
     return all(
         plain_name(part) == part and len(part.encode()) < LONGEST_NAME for part in own.split("/")
     )
+
+
+def whose(file: SubmittedFile, assignment: str, others: Sequence[str]) -> str:
+    """The other assignment after which a notebook is named; empty if it is none."""
+    stem = PurePosixPath(file.own).stem.casefold()
+
+    def named(name: str) -> bool:
+        return bool(re.search(rf"(?<![^\W_]){re.escape(name.casefold())}(?![^\W_])", stem))
+
+    return "" if named(assignment) else next(filter(named, others), "")
+
+
+def refuse_anothers(
+    files: Sequence[SubmittedFile], assignment: str, others: Sequence[str], archive: Path
+) -> None:
+    """Refuse an archive in which all notebooks are named like those of another assignment.
+
+    Raises:
+        CourseError: it is one.
+    """
+    notebooks = [file for file in files if file.own.casefold().endswith(NOTEBOOK)]
+    names = {whose(file, assignment, others) for file in notebooks}
+    if names and "" not in names:
+        raise CourseError(
+            f"expected notebooks of {assignment} in {archive}, found those of {', '.join(sorted(names))}. Name the "
+            "assignment whose archive it is"
+        )

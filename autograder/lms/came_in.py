@@ -13,8 +13,8 @@ from autograder.batch.course import open_assignment
 from autograder.batch.csv_file import TableError
 from autograder.batch.run_lock import nothing_lost
 from autograder.files import printable
-from autograder.lms.platform import EMPTY
-from autograder.lms.roster import everybody_in, id_column_of, match, read_gradebook
+from autograder.lms.platform import EMPTY, GradebookCsv
+from autograder.lms.roster import STUDENT, everybody_in, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
 
 TIME = "time"
@@ -86,13 +86,14 @@ class TimesOfTable:
                 "when you grade"
             )
         summary.tell(
-            "late by a mark that does not say by how much, so that one minute counts (lms came-in says "
-            "more)",
+            "late by the platform's mark, which does not say by how much, so that one minute counts until "
+            "lms came-in says more",
             self.by_mark,
         )
         odd = [f"{student} (“{printable(text)[:60]}”)" for student, text in self.odd.items()]
         summary.tell(
-            "with a time that is not understood, or cannot be (lms came-in takes a table of yours)",
+            "with a time that is not understood, or cannot be (lms came-in takes a table with times such as "
+            "2026-03-05 23:58)",
             odd,
         )
 
@@ -122,10 +123,10 @@ def take_times(
     open_assignment(course, assignment)
     sheet = read_gradebook(path)
     known = everybody_in(course, assignment)
-    if not by and "student" in sheet.heading:
-        by = "student"
+    if not by and len(sheet.table.columns(STUDENT)) == 1 and type(sheet) is GradebookCsv:
+        by = STUDENT
     alias, id_column = id_column_of(sheet, by, known.values())
-    if not column and TIME not in sheet.heading and not any(map(sheet.came_in, sheet.people)):
+    if not column and not sheet.table.columns(TIME) and not any(map(sheet.came_in, sheet.people)):
         raise TableError(
             f"expected a column “{TIME}” in {sheet.table.name}, found none. Name the one with the times with "
             f"--column. There are: {', '.join(filter(None, sheet.heading))}"
@@ -134,7 +135,7 @@ def take_times(
         {name: student.id_in(alias) for name, student in known.items()},
         {row: row[id_column] for row in sheet.people},
     )
-    in_column = column or TIME in sheet.heading
+    in_column = column or sheet.table.columns(TIME)
     place = sheet.column_named(column or TIME) if in_column else None
     times = TimesOfTable(zone, None)
     for student, row in matching.rows.items():

@@ -8,18 +8,19 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.batch.course import open_course
+from autograder.batch.roster import roster_of
 from autograder.batch.run_lock import nothing_lost
 from autograder.batch.term import TERM, term_of
 
 
 @dataclass(frozen=True)
 class Known:
-    """A student of the gradebook.
+    """A student of the gradebook or of the class's own list.
 
     Attributes:
         student: the id, which is the name of a folder.
-        email: empty, if the gradebook has none.
-        number: the platform's own, empty if the gradebook has none.
+        email: empty, if neither has one.
+        number: the platform's own, empty if neither has one.
         points: late penalty taken off, points given by hand included; None if nothing was graded.
         waits: somebody must read or look before these points count.
     """
@@ -36,7 +37,7 @@ class Known:
 
 
 def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, Known]]:
-    """The points that an assignment gives at most, and all students that the gradebook knows.
+    """The points that an assignment gives at most, and all students of the gradebook and of the class's list.
 
     Args:
         course: the course folder.
@@ -44,7 +45,11 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
 
     Returns:
         None in place of the points where the gradebook does not know the assignment.
+
+    Raises:
+        CourseError: the gradebook or the list cannot be read.
     """
+    listed = roster_of(course)
     coursedir = open_course(course).coursedir
     with (
         nothing_lost(coursedir.db_url),
@@ -54,6 +59,10 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
             student.id: Known(student.id, student.email or "", student.lms_user_id or "")
             for student in gradebook.students
         }
+        for name, person in listed.items():
+            before = known.get(name, Known(name))
+            email, number = person.email or before.email, person.lms_user_id or before.number
+            known[name] = replace(before, email=email, number=number)
         if assignment == TERM:
             for one in term_of(course).standings:
                 mark = None if one.mark.percent is None else float(one.mark.percent)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.batch.course import open_assignment
+from autograder.batch.course import assignments_of, open_assignment, open_course
 from autograder.batch.feedback_zip import page_of, write_pages
 from autograder.errors import CourseError
 from autograder.files import plain_name
-from autograder.lms.archives import NOTEBOOK, Archive, Refused
+from autograder.lms.archives import NOTEBOOK, Archive, Refused, refuse_anothers
 from autograder.lms.moodle import MOODLE, MoodleWorksheet
 from autograder.lms.platform import Platform
 from autograder.lms.roster import Roster, roster_of
@@ -99,6 +99,9 @@ def _like_archive(
     """What stands before a file's own name in an archive of submissions, by student."""
     with contextlib.closing(Archive(like)) as archive:
         files, _ = archive.files()
+    # Moodle's numbers mean other people in another assignment
+    others = [name for name in assignments_of(open_course(course), course) if name != assignment]
+    refuse_anothers(files, assignment, others, like)
     roster = roster_of(course, assignment, table, by, archive.platform)
     # of several files the notebook's number, and of several notebooks the latest one's
     files.sort(key=lambda file: (file.own.endswith(NOTEBOOK), file.order))

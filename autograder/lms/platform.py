@@ -207,7 +207,7 @@ class GradebookCsv:
         Raises:
             TableError: the table has no such column.
         """
-        if self.number_column not in self.heading:
+        if not self.table.columns(self.number_column):
             raise TableError(
                 f"expected a column “{self.number_column}” in {self.table.name}, which holds the numbers "
                 f"that stand in the names of the archive's files. There {_are(self.heading)}"

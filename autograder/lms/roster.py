@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.batch.csv_file import Row, TableError, read_table
+from autograder.batch.roster import FILE
+from autograder.batch.roster import roster_of as list_of
 from autograder.errors import CourseError
 from autograder.files import plain_name, printable, usual_id
 from autograder.lms.archives import Refused
@@ -18,6 +20,8 @@ from autograder.lms.canvas import CANVAS
 from autograder.lms.gradebook import Known, students_in
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile
+
+STUDENT = "student"  # names the column with ids in a table of one's own
 
 
 def read_gradebook(path: Path) -> GradebookCsv:
@@ -77,8 +81,8 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
 def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tuple[str, int]:
     """The column by which students are known: what ``--by`` says, or the only one that fits.
 
-    A column fits if it names a student whom we know. Where two fit, one might fit by chance, so
-    that a person has to say which it is.
+    A column fits if it names a student whom we know. Where two fit and do not name the same student in
+    every row, one might fit by chance, so that a person has to say which it is.
 
     Args:
         sheet: the platform's table.
@@ -97,13 +101,14 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
         return names.get(column, sheet.heading[column]), column
     fitting = {}
     for alias, column in sheet.id_columns.items():
-        ids = {usual_id(student.id_in(alias)) for student in known}
-        fitting[alias] = sum(usual_id(row[column]) in ids for row in sheet.people if row[column])
-    aliases = [alias for alias, count in fitting.items() if count]
-    if len(aliases) == 1:
+        ours = by_id_in(alias, known)
+        named = {row: ours.get(usual_id(row[column])) for row in sheet.people if row[column]}
+        fitting[alias] = {row: student for row, student in named.items() if student}
+    aliases = sorted(filter(fitting.get, fitting), key=lambda alias: -len(fitting[alias]))
+    if aliases and all(_agree(fitting[aliases[0]], fitting[alias]) for alias in aliases[1:]):
         return aliases[0], sheet.id_columns[aliases[0]]
     choices = ", ".join(
-        f"--by {alias} (“{sheet.heading[column]}”, names {fitting[alias]} of our students)"
+        f"--by {alias} (“{sheet.heading[column]}”, names {len(fitting[alias])} of our students)"
         for alias, column in sheet.id_columns.items()
     )
     columns = ", ".join(printable(name) for name in sheet.heading if name)
@@ -113,6 +118,19 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
     )
 
 
+def by_id_in(alias: str, known: Collection[Known]) -> dict[str, str]:
+    """The students whom a platform's column can name, by what stands there; none whom another one shares it with."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for student in known:
+        found[usual_id(student.id_in(alias))].append(student.student)
+    return {key: students[0] for key, students in found.items() if key and len(students) == 1}
+
+
+def _agree(most: Mapping[Row, str], others: Mapping[Row, str]) -> bool:
+    """Whether two columns name the same students in the same rows."""
+    return all(most.get(row) == student for row, student in others.items())
+
+
 @dataclass(frozen=True)
 class Roster:
     """The people of a course, by the numbers that stand in a platform's archives.
@@ -120,14 +138,21 @@ class Roster:
     Attributes:
         ids: the student's id for each number.
         rows: where they stand in the platform's table.
-        sheet: that table; None where the platform's numbers themselves are the ids.
+        sheet: that table; None where the platform's numbers are the ids, but for those that the class's own
+            list says to be somebody's.
         odd: what is wrong with those who have no id that names a folder.
+        listed: who is in the class by its own list; nobody where there is none.
     """
 
     ids: dict[str, str] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     sheet: GradebookCsv | None = None
     odd: Sequence[str] = ()
+    listed: Collection[str] = ()
+
+    def not_listed(self, students: Iterable[str]) -> list[str]:
+        """Who of them is not on the class's own list, where there is one."""
+        return sorted(set(students) - set(self.listed)) if self.listed else []
 
     def by_student(
         self, files: Iterable[SubmittedFile]
@@ -141,7 +166,7 @@ class Roster:
             except LookupError as error:
                 strangers.append(Refused(file.path, str(error)))
             else:
-                student = read.number if self.sheet is None else self.ids[read.number]
+                student = self.ids.get(read.number, read.number)
                 handed_in.setdefault(student, []).append(read)
         return handed_in, strangers
 
@@ -189,7 +214,7 @@ class Roster:
 
 
 def everybody_in(course: Path, assignment: str) -> dict[str, Known]:
-    """Students of the gradebook, and whoever has a folder."""
+    """Students of the gradebook and of the class's own list, and whoever has a folder."""
     _, known = students_in(course, assignment)
     for folder in (course / "submitted").glob("*"):
         known.setdefault(folder.name, Known(folder.name))
@@ -210,18 +235,23 @@ def roster_of(
     Raises:
         CourseError: there is no table, and one is needed, or it does not say who is who.
     """
+    listed = list_of(course)
+    known = everybody_in(course, assignment).values()
     if table is None:
         if not platform.lasting_numbers:
             raise CourseError(
                 f"{platform.name}'s archive names people by numbers that are other ones in each assignment. "
                 "Download the assignment's grading worksheet as well, and name it with --students"
             )
-        return Roster()
+        numbers = by_id_in("id", known)
+        return Roster({key: name for key, name in numbers.items() if key != name}, listed=listed)
     sheet = read_gradebook(table)
     rows = sheet.numbers()
-    if type(sheet) is GradebookCsv and "student" in sheet.heading:
-        by = by or "student"  # a table that was made for this
-    _, column = id_column_of(sheet, by, everybody_in(course, assignment).values())
+    if type(sheet) is GradebookCsv and sheet.table.columns(STUDENT):
+        by = by or STUDENT  # a table that was made for this
+    alias, column = id_column_of(sheet, by, known)
+    ours = by_id_in(alias, known)
+    shared = {usual_id(student.id_in(alias)) for student in known} - ours.keys()
     ids: dict[str, str] = {}
     odd = sheet.spilt_in_words
     count = Counter(usual_id(row[column]) for row in sheet.people)
@@ -233,10 +263,10 @@ def roster_of(
             why = f"nothing in “{sheet.heading[column]}”"
         elif plain_name(student) != student:
             why = f"“{printable(student)}” cannot be the name of a folder"
-        elif count[usual_id(student)] > 1:
+        elif count[usual_id(student)] > 1 or usual_id(student) in shared:
             why = f"“{printable(student)}” is several people's"
         else:
-            ids[number] = student
+            ids[number] = ours.get(usual_id(student), student)
             continue
         odd.append(f"{printable(sheet.called(row))}: {why}")
     if not ids:
@@ -244,4 +274,9 @@ def roster_of(
             f"expected ids of students in “{sheet.heading[column]}” of {sheet.table.name}, found none "
             "that name a folder. Name another column with --by"
         )
-    return Roster(ids, rows, sheet, odd)
+    if listed and not set(ids.values()) & listed.keys():
+        raise TableError(
+            f"expected ids or addresses of {FILE} in “{sheet.heading[column]}” of {sheet.table.name}, found others "
+            f"alone, such as “{printable(min(ids.values()))}”. Name the column of your ids with --by, or correct {FILE}"
+        )
+    return Roster(ids, rows, sheet, odd, listed)

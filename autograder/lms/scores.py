@@ -48,7 +48,7 @@ class Transfer:
         same: students whose cell says it already.
         stay: students whose cell must stay, and why.
         waiting: students for whom a person has to look first.
-        ungraded: students who stand in the table and handed in nothing.
+        ungraded: students who stand in the table and have no score here.
     """
 
     sheet: GradebookCsv
@@ -191,7 +191,7 @@ def summary_of(transfer: Transfer) -> Summary:
     summary.miss(
         "waiting for a person, left as they are (--also-waiting takes them along)", transfer.waiting
     )
-    summary.tell("in the platform's table, and handed in nothing", transfer.ungraded)
+    summary.tell("in the platform's table, and without a score here", transfer.ungraded)
     summary.miss("known here, and not in the platform's table", sorted(matching.missing))
     asides = {row: why for row in matching.strangers if (why := sheet.aside(row))}
     strangers = [person(row) for row in matching.strangers if row not in asides]

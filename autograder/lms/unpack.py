@@ -16,13 +16,14 @@ from datetime import tzinfo
 from pathlib import Path, PurePosixPath
 
 from autograder.batch.came_in import Times
-from autograder.batch.course import open_assignment
+from autograder.batch.course import assignments_of, open_assignment
+from autograder.batch.roster import FILE
 from autograder.batch.run_lock import only_one
 from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.errors import CourseError
 from autograder.files import NO_ROOM, plain_files, printable
 from autograder.grade.submission import TIME, read_plain
-from autograder.lms.archives import NOTEBOOK, Archive, Refused, safe
+from autograder.lms.archives import NOTEBOOK, Archive, Refused, refuse_anothers, safe, whose
 from autograder.lms.came_in import TimesOfTable, due_in
 from autograder.lms.platform import SubmittedFile
 from autograder.lms.roster import roster_of
@@ -59,7 +60,7 @@ def unpack(
     Raises:
         CourseError: there is no such course, assignment, archive or table.
     """
-    open_assignment(course, assignment)
+    api = open_assignment(course, assignment)
     with contextlib.closing(Archive(archive)) as opened:
         files, refused = opened.files()
         if not files:
@@ -70,6 +71,8 @@ def unpack(
             )
         roster = roster_of(course, assignment, table, by, opened.platform)
         by_student, strangers = roster.by_student(files)
+        others = [name for name in assignments_of(api, course) if name != assignment]
+        refuse_anothers(files, assignment, others, archive)
         target = Target(course, assignment, dry_run)
         not_taken: dict[str, str] = {}
         renamed: dict[str, str] = {}
@@ -79,12 +82,13 @@ def unpack(
                 stack.enter_context(only_one(target.grading / "lock"))
             for student, of_one in sorted(by_student.items()):
                 try:
-                    attempts, own = _attempts(opened, of_one, assignment, refused)
+                    attempts, own = _attempts(opened, of_one, assignment, others, refused)
                     if PurePosixPath(own).name != f"{assignment}{NOTEBOOK}":
                         renamed[student] = own
                     target.put(student, attempts)
                 except NotTaken as why_not:
                     not_taken[student] = str(why_not)
+                    target.keep(student, why_not.files)
                 except OSError as error:
                     if error.errno in NO_ROOM:
                         raise
@@ -100,17 +104,20 @@ def unpack(
         times.add(student, text, student in late, student in target.replaced)
     if not dry_run:
         Times(course, assignment).put(times.found)
-    absent = sorted(set(roster.ids.values()) - by_student.keys())
+    absent = sorted(set(roster.ids.values()) - by_student.keys()) if roster.sheet else []
     counts = f"{len(target.new)} new, {len(target.replaced)} replaced by a later attempt"
     summary = Summary([f"{counts}, {len(target.same)} here already"])
     summary.tell("replaced", [f"{name} (before: {path})" for name, path in target.replaced.items()])
     summary.tell("of an earlier attempt than the one here, left as it is", target.older)
-    summary.tell("late, by the platform's mark", late)
+    summary.tell(
+        "late, by the platform's mark", [name for name in late if name not in times.by_mark]
+    )
     times.tell(summary)
     summary.tell(
         "named otherwise, and renamed", [f"{name} ({own})" for name, own in renamed.items()]
     )
     summary.tell("in the platform's table, and handed in nothing", absent)
+    summary.miss(f"not in {FILE}", roster.not_listed(by_student))
     summary.miss(
         "not taken", [f"{name}: {why}" for name, why in not_taken.items()], one_a_line=True
     )
@@ -121,17 +128,31 @@ def unpack(
 
 
 class NotTaken(Exception):
-    """A student handed in something from which no attempt can be made; the message says why."""
+    """A student handed in something from which no attempt can be made; the message says why.
+
+    Args:
+        why: the message.
+        files: what came in all the same, by name, to be kept where a person finds it.
+    """
+
+    def __init__(self, why: str, files: Mapping[str, bytes] | None = None) -> None:
+        super().__init__(why)
+        self.files = files or {}
 
 
 def _attempts(
-    archive: Archive, files: Sequence[SubmittedFile], assignment: str, refused: list[Refused]
+    archive: Archive,
+    files: Sequence[SubmittedFile],
+    assignment: str,
+    other_assignments: Sequence[str],
+    refused: list[Refused],
 ) -> tuple[list[dict[str, bytes]], str]:
     """A student's attempts, the latest last, each as files by name; and how the latest was called.
 
     Args:
         archive, files: what the student handed in.
         assignment: the assignment's id.
+        other_assignments: those after which its notebook is not named.
         refused: takes the files that are refused.
 
     Raises:
@@ -139,11 +160,17 @@ def _attempts(
     """
     notebooks = [file for file in files if file.own.casefold().endswith(NOTEBOOK)]
     named = [file for file in notebooks if _title(file)[0] == assignment.casefold()]
-    chosen = sorted(named or notebooks, key=lambda file: (file.order, _title(file)[1], file.index))
+    possible = named or [
+        file for file in notebooks if not whose(file, assignment, other_assignments)
+    ]
+    chosen = sorted(possible, key=lambda file: (file.order, _title(file)[1], file.index))
     if not chosen or (not named and len(chosen) > 1):
         names = ", ".join(printable(file.own)[:80] for file in (notebooks or files)[:5])
-        wanted = f"one notebook, or one named {assignment}{NOTEBOOK}" if notebooks else "a notebook"
-        raise NotTaken(f"expected {wanted}, found {names}")
+        wanted = "a notebook"
+        if notebooks:
+            wanted = f"{'one notebook, or ' if chosen else ''}one named {assignment}{NOTEBOOK}"
+        kept = _beside(archive, files, f"{assignment}{NOTEBOOK}", refused)
+        raise NotTaken(f"expected {wanted}, found {names}", kept)
     others = [file for file in files if file not in notebooks]
     beside = _beside(archive, others, f"{assignment}{NOTEBOOK}", refused)
     attempts: list[dict[str, bytes]] = []
@@ -269,6 +296,17 @@ class Target:
             self.replaced[student] = kept
         else:
             self.new.append(student)
+
+    def keep(self, student: str, files: Mapping[str, bytes]) -> None:
+        """Put files without the notebook where it would lie, so that grading tells the student what is missing.
+
+        A notebook that is there stays.
+        """
+        folder = self.submitted / student / self.assignment
+        before = _content(folder)
+        linked = folder.parent.is_symlink() or folder.is_symlink()
+        if files and not (before or linked or folder.is_file() or self.dry_run):
+            self._replace(folder, files, self.grading / "earlier" / student / digest_of(before))
 
     def _replace(self, folder: Path, attempt: Mapping[str, bytes], kept: Path) -> None:
         """Put an attempt into a folder, and what was there aside, once all that can fail is done."""

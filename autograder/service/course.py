@@ -7,12 +7,11 @@ from pathlib import Path
 
 from nbgrader.apps import NbGraderAPI
 
-from autograder.batch.course import open_course
+from autograder.batch.course import assignments_of, open_course
 from autograder.batch.roster import FILE as LIST
 from autograder.batch.roster import enrol, roster_of
 from autograder.errors import CourseError
 from autograder.files import digest_of
-from autograder.order import by_number
 from autograder.service.gradebook import Entered, entered_in
 from autograder.service.inbox import Exchange, Incoming, keep_holes
 from autograder.service.policy import FILE, read_settings
@@ -109,10 +108,3 @@ class WatchedCourse:
         shutil.rmtree(target, ignore_errors=True)
         aside.replace(target)
         return True
-
-
-def assignments_of(api: NbGraderAPI, folder: Path) -> list[str]:
-    """Ids of the assignments that a course folder has sources of."""
-    folders = (folder / api.coursedir.source_directory).glob("*/")
-    names = (path.name for path in folders if (path / f"{path.name}.ipynb").exists())
-    return sorted(names, key=by_number)

@@ -4,12 +4,12 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from autograder import files
 from autograder.batch.archive import start_next_term
-from autograder.batch.course import open_assignment, open_course
+from autograder.batch.course import assignments_of, open_assignment, open_course
 from autograder.checks.course import known
 from autograder.errors import CourseError
 from autograder.order import by_number
-from autograder.service.course import assignments_of
 from tests.sample_class import ROOT
 
 IN_ORDER = ["a1_one", "a2_two", "a9_nine", "a10_ten", "a100_hundred"]
@@ -67,3 +67,15 @@ def test_the_tables_of_the_course_are_by_number():
         lectures = sorted(Path(ROOT, "lectures").glob("*.ipynb"), key=by_number)
         places = [text.find(f"lectures/{path.name}") for path in lectures]
         assert -1 not in places and places == sorted(places), page
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("a2", "a2_self_attention"), ("2", "a2_self_attention"), ("a1", "a1_rnn_attention"),
+        ("A2_Self_Attention", "a2_self_attention"), ("exercises/a4_masks/a4_masks.ipynb", "a4_masks"),
+        ("a2_self_atention", "a2_self_attention"), ("a14", ""), ("masks", "a4_masks"), ("", ""), ("x" * 100_000, ""),
+    ],
+)  # fmt: skip
+def test_a_name_that_there_is_not_is_answered_with_the_one_that_was_meant(written, meant):
+    assert files.meant(written, known()) == (f"Did you mean {meant}?" if meant else "")

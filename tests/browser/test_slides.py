@@ -60,7 +60,7 @@ ASKED_FOR = "return performance.getEntriesByType('resource').map(({name}) => nam
 @pytest.fixture(scope="module")
 def decks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("decks")
-    slides.main([*MARKED, "--to", str(folder)])
+    slides.main(["--only", " ".join(MARKED), "--to", str(folder)])
     return folder
 
 

@@ -74,7 +74,7 @@ def test_of_a_part_of_the_course_students_get_nothing_that_leads_to_the_rest(tmp
 
 def test_a_part_that_is_not_there_is_refused_before_anything_is_made(tmp_path):
     here = settings.Settings(folder=str(tmp_path / "class"), only="1-99")
-    with pytest.raises(ClassroomError, match="only: expected numbers of lectures such as 1-12"):
+    with pytest.raises(ClassroomError, match="only: expected numbers of lectures from 1 to 12"):
         prepare.prepare(here)
     assert not (tmp_path / "class").exists()
 

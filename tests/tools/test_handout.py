@@ -140,6 +140,21 @@ def test_the_readme_says_whom_it_is_for_and_where_to_hand_in(copies, monkeypatch
     assert "## Where to hand in\n\nOn **Moodle**, until Friday noon.\n\n## Lectures" in own
 
 
+@pytest.mark.parametrize(
+    ("only", "there", "not_there"),
+    [
+        ("", ["what such a picture proves", "since 2017"], []),
+        ("1-8", ["a whole transformer, and train it"], ["such a picture", "since 2017", "a laptop"]),
+        ("1-3 9-11", ["since 2017", "by matrix"], ["masks come before", "  them;", "a whole transformer"]),
+    ],
+)  # fmt: skip
+def test_the_readme_of_a_part_promises_what_its_lectures_teach(only, there, not_there):
+    text = handout.readme_of_students(handout.part_of(only))
+    promised = text.partition("you will be able to")[2].partition("##")[0]
+    assert [words for words in (*there, *not_there) if words in promised] == there
+    assert promised.rstrip().endswith("swapped axes and wrong scales.") and "<!--" not in text
+
+
 def test_other_text_is_left_alone():
     text = "One.\n\n**No instructors?** Two.\n\nThree."
     assert without_self_check(text) == text

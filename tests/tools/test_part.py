@@ -34,6 +34,8 @@ def names(sources):
         ("8, 1", ["01", "08"], ["a1", "a8", "a9"]),
         ("2 a7", ["02"], ["a2", "a7"]),
         ("02_basic_self_attention -a2", ["02"], []),
+        ("1 - 3", ["01", "02", "03"], ["a1", "a2", "a3"]),
+        ("1–2, 4 -a4", ["01", "02", "04"], ["a1", "a2"]),
         ("-3-12", ["01", "02"], ["a1", "a2"]),
         ("1-2 -a2_self_attention", ["01", "02"], ["a1"]),
     ],
@@ -56,9 +58,14 @@ def test_no_words_are_the_whole_course():
 @pytest.mark.parametrize(
     ("only", "said"),
     [
-        ("1-13", "numbers of lectures such as 1-12, or the name"),
+        (
+            "1-13",
+            "numbers of lectures from 1 to 12, such as 1-8, assignments from a1 to a13, or the name",
+        ),
         ("3-1", "found '3-1'"),
-        ("a99", "found 'a99'. The lectures are 01_rnn_attention, "),
+        ("1-8 -a99", "found '-a99'."),
+        ("a2_self_atention", "found 'a2_self_atention'. Did you mean a2_self_attention?"),
+        ("lecture 3", "found 'lecture'."),
         ("1..8", "found '1..8'"),
         ("a7", "expected at least one lecture in 'a7', found none"),
     ],

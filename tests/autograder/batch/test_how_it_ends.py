@@ -61,6 +61,15 @@ def test_a_crash_of_the_grader_has_an_exit_status_of_its_own(small):
     assert run.returncode == 3 and "nobody has thought of this" in run.stderr, run
 
 
+def test_a_reader_who_has_seen_enough_is_no_crash(small):
+    """As head or less, which close what they read from."""
+    words = [sys.executable, "-m", "autograder", "extension", ASSIGNMENT, "--course", str(small)]
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run.stdout.close()
+    assert run.stderr.read() == "" and run.wait() == 141
+    run.stderr.close()
+
+
 @pytest.mark.parametrize("again", [[], ["--again"]], ids=["new", "again"])
 def test_a_read_only_gradebook_is_named_where_a_new_student_comes(small, again):
     db = str(small / "gradebook.db")

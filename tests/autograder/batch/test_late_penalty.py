@@ -131,6 +131,17 @@ def test_an_extension_is_given_listed_counted_and_taken_back(course, capsys):
     assert capsys.readouterr().out == "eve: 3 hours\nzoe: 7 days\n"
 
 
+def test_where_a_list_says_who_there_is_nobody_else_gets_an_extension(course, capsys):
+    (course / "students.csv").write_text("id\nada.b\n", encoding="utf-8")
+    assert extension(course, "ada.b", "1 day") == extension(course, "eve", "1 day") == 0
+    capsys.readouterr()
+    assert extension(course, "adab", "1 day") == 2
+    said = capsys.readouterr().err
+    assert "nobody in students.csv has the id “adab”. Did you mean ada.b?" in said
+    assert extension(course) == 0
+    assert capsys.readouterr().out == "ada.b: 1 day\neve: 1 day\n"
+
+
 @pytest.mark.parametrize("words", [["ada"], ["ada", "1 day", "--remove"], ["--remove"]])
 def test_half_a_command_changes_nothing(course, words, capsys):
     assert extension(course, *words) == 2

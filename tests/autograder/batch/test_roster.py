@@ -119,11 +119,12 @@ def test_a_list_that_is_no_file_is_refused_at_once(course, kind):
     "content",
     [
         "sep=;\nid;first_name;last_name;email\nada;Ada;Lovelace;ada@x.org\nben\n",
+        "ID;First Name;last-name;E_mail;Email\nada;Ada;Lovelace;;ada@x.org\nben\n",
         "id\tfirst_name\tlast_name\temail\nada\tAda\tLovelace\tada@x.org\nben\n",
         "id,first_name,last_name,email\nada,Ada,Lovelace,ada@x.org\nada,Ada,Lovelace,ada@x.org\nben\n",
         'id,first_name,last_name,email,note\r\nada,"Ada",Lovelace,ada@x.org,"1\r\n2"\r\nben,,,,\r\n',
     ],
-    ids=["excel", "tabs", "a row twice", "a cell of two lines"],
+    ids=["excel", "large letters", "tabs", "a row twice", "a cell of two lines"],
 )
 @pytest.mark.parametrize("mark", ["utf-8", "utf-8-sig", "utf-16"])
 def test_a_list_is_read_however_it_was_saved(course, content, mark):
@@ -204,3 +205,24 @@ def test_the_export_lists_everybody_by_name(course):
         gradebook.add_assignment(ASSIGNMENT)
         _, *rows = grades(gradebook)
     assert [(row[3], row[4], row[7]) for row in rows] == [("ben", None, 0.0), ("ada", "Lovelace", 0.0)]  # fmt: skip
+
+
+def test_an_id_in_other_letters_than_its_folder_or_the_gradebook_is_refused(course):
+    """Both would be the same person, of whom one has handed in nothing and the other is on no list."""
+    (course / "submitted" / "Ada").mkdir(parents=True)
+    with pytest.raises(CourseError, match="expected the id “Ada”, as a folder has it, found “ada”"):
+        enrol(course, roster_of(course))
+    (course / "submitted" / "Ada").rename(course / "submitted" / "ada")
+    enrol(course, roster_of(course))
+    (course / FILE).write_text(TEXT.replace("ben", "BEN"), encoding="utf-8")
+    with pytest.raises(CourseError, match="“ben”, as the gradebook has it, found “BEN”"):
+        enrol(course, roster_of(course))
+    assert set(in_gradebook(course)) == {"ada", "ben"}
+
+
+def test_who_has_handed_in_and_is_not_on_the_list_is_named(course):
+    rows = [*ROWS, StudentResult("ada@x.org", 2, 3, {"double": 2.0}, {"double": 3.0})]
+    assert as_text(rows, roster_of(course)).endswith(
+        "1 of 2: ben\n\n1 not in students.csv: ada@x.org"
+    )
+    assert "not in students.csv" not in as_text(rows)

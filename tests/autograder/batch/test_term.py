@@ -8,7 +8,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from tests.sample_class import ROOT, hand_in
+from tests.sample_class import ASSIGNMENT, ROOT, hand_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 
@@ -102,6 +102,18 @@ def test_what_came_in_and_is_not_graded_is_no_zero_without_a_word(course, capsys
     assert "not final, since it came in and is not graded: a10_tenth" in rows["bo"]["remarks"]
 
 
+def test_an_assignment_that_came_in_and_is_not_graded_at_all_is_not_forgotten(course, capsys):
+    """Without weights what is graded counts, and the marks would look final without it."""
+    (course / "term.toml").write_text("pass_at = 50\n", encoding="utf-8")
+    (course / "submitted" / "bo" / ASSIGNMENT).mkdir(parents=True)
+    assert term(course) == 2
+    assert (
+        f"expected scores of {ASSIGNMENT} in the gradebook, found none" in capsys.readouterr().err
+    )
+    assert term(course, "--so-far") == 0
+    assert f"left out: {ASSIGNMENT}" in capsys.readouterr().out
+
+
 def test_a_mark_is_not_final_while_an_answer_waits_for_a_person(course, capsys):
     with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
         gradebook.find_submission("a1_first", "cy").notebooks[0].grades[0].needs_manual_grade = True
@@ -116,10 +128,18 @@ def test_excused_students_are_named_in_a_table_that_stays_with_the_class(course,
     assert term(course) == 0
     # of 0.4 and 0.5 the worse goes
     assert (table(course)["cy"]["mark"], table(course)["cy"]["grade"]) == ("50.0", "C")
-    for odd in ("zoe,a1_first", "cy,a1_frist", "cy"):
-        (course / "excused.csv").write_text(f"student,assignment\n{odd}\n", encoding="utf-8")
+    for odd, said in (
+        ("zoe,a1_first", "expected a student's id in line 2, found “zoe”."),
+        ("Cy,a1_first", "found “Cy”. Did you mean cy?"),
+        (
+            "cy,a1_frist",
+            "expected an assignment in line 2, found “a1_frist”. Did you mean a1_first?",
+        ),
+        ("cy", "expected an assignment in line 2, found “”."),
+    ):
+        (course / "excused.csv").write_text(f"Student;Assignment\n{odd.replace(',', ';')}\n")
         assert term(course) == 2
-        assert f"found “{odd}”" in capsys.readouterr().err
+        assert said in capsys.readouterr().err
 
 
 def test_in_the_middle_of_a_term_what_is_graded_counts(course, capsys):

@@ -88,7 +88,7 @@ def test_canvas_takes_the_scores_and_nothing_else(course, export, capsys):
         "2 left as they are: s004 (excused in Canvas: EX), s005 (not assigned to them in Canvas: N/A)"
         in said
     )
-    assert "1 in the platform's table, and handed in nothing: s006" in said
+    assert "1 in the platform's table, and without a score here: s006" in said
     assert "1 known here, and not in the platform's table: dropped" in said
     assert "1 in the platform's table, and not known here: New, Nina (s999)" in said
     assert "1 not a student: Student, Test (no id): Canvas's test student" in said

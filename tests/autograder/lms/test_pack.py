@@ -54,6 +54,19 @@ def test_moodle_finds_whose_page_it_is(course, tmp_path, capsys, between):
     assert "1 have a page here and handed in nothing there: s009" in said
 
 
+def test_pages_do_not_go_out_under_the_numbers_of_another_assignment(course, tmp_path, capsys):
+    """Moodle's numbers mean other people there, who would read a page that is not theirs."""
+    (course / "solutions" / "a1_first").mkdir()
+    (course / "solutions" / "a1_first" / "a1_first.ipynb").touch()
+    like = archive(
+        tmp_path / "s.zip", {"Anna Ångström_501_assignsubmission_file_/a1_first.ipynb": "1"}
+    )
+    words = ("--like", like, "--students", table(tmp_path / "w.csv", worksheet(MOODLE)))
+    assert lms(course, "feedback", *words) == 2
+    assert "found those of a1_first" in capsys.readouterr().err
+    assert not (course / "grading").exists()
+
+
 def test_moodles_worksheet_will_do_in_place_of_the_archive(course, tmp_path):
     assert lms(course, "feedback", "--like", table(tmp_path / "w.csv", worksheet(MOODLE))) == 1
     found = {import_zip(name): text for name, text in packed(course, "moodle").items()}

@@ -247,7 +247,7 @@ def test_blind_marking_names_nobody(course, tmp_path):
 
 
 def test_a_table_of_ones_own_names_people_by_number(course, tmp_path):
-    (tmp_path / "who.csv").write_text("number;student\n501;s001\n503;s003\n")
+    (tmp_path / "who.csv").write_text("Number;Student\n501;s001\n503;s003\n")
     packed = archive(tmp_path / "a2.zip", {f"Wei Li_503_assignsubmission_file_/{NOTEBOOK}": "wei"})
     assert lms(course, "unpack", packed, "--students", tmp_path / "who.csv") == 0
     assert submitted(course) == {place("s003"): "wei"}
@@ -419,7 +419,10 @@ def test_where_it_cannot_be_said_which_notebook_counts_none_does(course, canvas,
         {**files, f"liwei_104_5_{NOTEBOOK}": "5", "liwei_104_6_scratch.ipynb": "6"},
     )
     assert lms(course, "unpack", packed, "--students", canvas) == 1
-    assert submitted(course) == {place("s004"): "5"}
+    assert submitted(course) == {
+        place("s001", "draft.ipynb"): "1", place("s001", "final.ipynb"): "2", place("s002", "report.pdf"): "3",
+        place("s003", "all.zip"): "4", place("s004"): "5",
+    }, "what came in is kept, so that grading tells each what is missing"  # fmt: skip
     said = capsys.readouterr().out
     assert (
         f"s001: expected one notebook, or one named {NOTEBOOK}, found draft.ipynb, final.ipynb"
@@ -535,3 +538,117 @@ def test_no_table_gives_somebody_the_work_of_another(tmp_path, capsys, text, sta
     assert says in "".join(capsys.readouterr())
     found = {f"ben/{ASSIGNMENT}/{NOTEBOOK}": "right"} if status == 1 else {}
     assert submitted(course) == found
+
+
+def test_a_notebook_that_came_in_counts_whatever_else_came_in_before_and_after(
+    course, canvas, tmp_path
+):
+    def unpacked(files):
+        packed = archive(tmp_path / "s.zip", files)
+        return lms(course, "unpack", packed, "--students", canvas, "--by", "sis")
+
+    assert unpacked({"ångströmanna_101_1_report.pdf": "1"}) == 1
+    assert unpacked({"ångströmanna_101_1_report.pdf": "1"}) == 1, "a second run changes nothing"
+    assert submitted(course) == {place("s001", "report.pdf"): "1"}
+    assert unpacked({f"ångströmanna_101_2_{NOTEBOOK}": "2"}) == 0
+    assert unpacked({"ångströmanna_101_3_report.pdf": "3"}) == 1
+    assert submitted(course) == {place("s001"): "2"}
+
+
+# ------------------------------------------------------------------------------ the class's own list
+
+
+LIST = (
+    "id;first_name;email;lms_user_id\n"
+    "anna;Anna;anna@example.org;101\nAl;Al;al@example.org;102\nwei;Wei;wei@example.org;103\n"
+)
+
+
+@pytest.fixture
+def listed(tmp_path):
+    course = course_with(tmp_path / "course", {})
+    (course / "students.csv").write_text(LIST, encoding="utf-8-sig")
+    return course
+
+
+def test_the_list_of_the_class_says_whose_address_it_is(listed, moodle, tmp_path, capsys):
+    """A folder that is called after an address would be a second student in the gradebook."""
+    files = {
+        f"Anna Ångström_501_assignsubmission_file_/{NOTEBOOK}": "anna",
+        f"Al O'Neil_502_assignsubmission_file_/{NOTEBOOK}": "al",
+        f"Wei Li_504_assignsubmission_file_/{NOTEBOOK}": "wei 2",
+    }
+    packed = archive(tmp_path / "moodle.zip", files)
+    assert lms(listed, "unpack", packed, "--students", moodle, "--by", "email") == 1
+    assert set(submitted(listed)) == {place("anna"), place("Al"), place("wei2@example.org")}
+    assert "1 not in students.csv: wei2@example.org" in capsys.readouterr().out
+
+
+def test_the_list_of_the_class_says_whose_number_it_is(listed, tmp_path, capsys):
+    files = {f"liwei_103_5001_{NOTEBOOK}": "wei", f"liwei_104_5002_{NOTEBOOK}": "wei2"}
+    assert lms(listed, "unpack", archive(tmp_path / "s.zip", files)) == 1
+    assert submitted(listed) == {place("wei"): "wei", place("104"): "wei2"}
+    assert "1 not in students.csv: 104" in capsys.readouterr().out
+
+
+def test_columns_that_name_the_same_students_need_no_by(listed, canvas, tmp_path):
+    (listed / "students.csv").write_text(LIST.replace("wei;", "s003;"), encoding="utf-8")
+    packed = archive(tmp_path / "s.zip", {f"liwei_103_5001_{NOTEBOOK}": "wei"})
+    assert lms(listed, "unpack", packed, "--students", canvas) == 0
+    assert submitted(listed) == {place("s003"): "wei"}
+
+
+def test_a_column_that_names_nobody_of_the_list_is_refused(listed, canvas, tmp_path, capsys):
+    packed = archive(tmp_path / "s.zip", {f"liwei_103_5001_{NOTEBOOK}": "wei"})
+    assert lms(listed, "unpack", packed, "--students", canvas, "--by", "sis") == 2
+    assert submitted(listed) == {}
+    said = capsys.readouterr().err
+    assert "expected ids or addresses of students.csv in “SIS User ID” of gradebook.csv" in said
+    assert "such as “s001”" in said
+
+
+def test_an_address_that_two_students_have_is_nobodys(listed, moodle, tmp_path, capsys):
+    (listed / "students.csv").write_text(f"{LIST}bo;Bo;anna@example.org;\n", encoding="utf-8")
+    files = {f"Anna Ångström_501_assignsubmission_file_/{NOTEBOOK}": "anna"}
+    packed = archive(tmp_path / "moodle.zip", files)
+    assert lms(listed, "unpack", packed, "--students", moodle, "--by", "email") == 1
+    assert submitted(listed) == {}
+    assert "“anna@example.org” is several people's" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------------- another assignment's work
+
+
+@pytest.fixture
+def with_another(course):
+    folder = course / "solutions" / "a1_first"
+    folder.mkdir()
+    (folder / "a1_first.ipynb").touch()
+    return course
+
+
+def test_the_archive_of_another_assignment_is_refused(with_another, canvas, tmp_path, capsys):
+    files = {
+        "ångströmanna_101_1_a1_first.ipynb": "1",
+        "oneilal_102_3_a1_first (2).ipynb": "2",
+        "liwei_103_4_wei_a1_first.ipynb": "3",
+        "liwei_104_5_report.pdf": "4",
+    }
+    packed = archive(tmp_path / "s.zip", files)
+    assert lms(with_another, "unpack", packed, "--students", canvas) == 2
+    assert submitted(with_another) == {}
+    assert "found those of a1_first. Name the assignment whose archive" in capsys.readouterr().err
+
+
+def test_a_notebook_of_another_assignment_is_not_renamed(with_another, canvas, tmp_path, capsys):
+    files = {
+        "ångströmanna_101_1_a1_first.ipynb": "1",
+        "oneilal_102_3_a1_first.ipynb": "2",
+        "oneilal_102_4_a1_firsthand.ipynb": "3",
+        f"liwei_103_5_{ASSIGNMENT}_like_a1_first.ipynb": "4",
+    }
+    packed = archive(tmp_path / "s.zip", files)
+    assert lms(with_another, "unpack", packed, "--students", canvas) == 1
+    now = {place("s001", "a1_first.ipynb"): "1", place("s002"): "3", place("s003"): "4"}
+    assert submitted(with_another) == now
+    assert f"s001: expected one named {NOTEBOOK}, found a1_first.ipynb" in capsys.readouterr().out
