@@ -213,8 +213,11 @@ def decide(
         with contextlib.suppress(NotAwarded):
             again = Trial(_asked(drawn, probe, disallowed, ours))
             # an earlier part that is not answered says so when this one calls it
-            if not again.unanswered:
-                verdict = _better_of(alone, again, broken)
+            if not again.unanswered and again.results != alone.results:
+                stood_in = _those_that_matter(
+                    ours, again, lambda fewer: Trial(_asked(drawn, probe, disallowed, fewer))
+                )
+                verdict = _better_of(alone, again, stood_in)
                 return _with_remark(verdict, hidden or elsewhere(verdict))
     if alone.unanswered and hidden:
         return nothing(part, hidden, Obstacle.NONE)
@@ -241,6 +244,11 @@ class Trial:
     def __init__(self, attempts: list[CaseRun]) -> None:
         self.part = attempts[0].part
         self.attempts = attempts
+
+    @cached_property
+    def results(self) -> bytes:
+        """What came back in all cases, in one piece; the same where the same was done."""
+        return encode([item.actual for item in self.attempts])
 
     @property
     def all_right(self) -> bool:
@@ -314,6 +322,25 @@ class Trial:
         except Exception as error:  # noqa: BLE001 (noted; the points stand without a name)
             note(f"looking for what is wrong in `{self.part.name}`", error, undecided=False)
             return verdict
+
+
+def _those_that_matter(
+    ours: Mapping[str, str], again: Trial, ask: Callable[[dict[str, str]], Trial]
+) -> tuple[str, ...]:
+    """The earlier parts without ours for which something else comes back: the answer uses no others.
+
+    Args:
+        ours: source of ours, by the names of the earlier parts that are wrong.
+        again: the trial with all of them in place.
+        ask: tries the answer with some of them.
+    """
+    needed = dict(ours)
+    for name in ours if len(ours) > 1 else ():
+        fewer = {other: source for other, source in needed.items() if other != name}
+        with contextlib.suppress(NotAwarded):
+            if ask(fewer).results == again.results:
+                needed = fewer
+    return tuple(needed)
 
 
 def _better_of(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdict:

@@ -57,6 +57,35 @@ def test_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
 
 
 @pytest.mark.parametrize(
+    ("wrong", "called"),
+    [
+        ("return (token_ids != pad_id)[:, None, :] & past", ()),
+        ("return causal_mask(T)[None] & (token_ids != pad_id)[:, None, :]", ("causal_mask",)),
+        ("return padding_mask(token_ids, pad_id)[:, 0] & past", ("padding_mask",)),
+        (
+            "return padding_mask(token_ids, pad_id)[:, 0] & causal_mask(T)",
+            ("causal_mask", "padding_mask"),
+        ),
+    ],
+)
+def test_ours_are_said_to_stand_in_for_those_parts_alone_that_an_answer_uses(wrong, called):
+    namespace = {}
+    halves = HALVES.replace("!= pad_id", "!= 0")
+    lines = "T = token_ids.shape[1]\n    past = torch.ones(T, T).tril().bool()\n    "
+    exec(f"{halves}\ndef decoder_mask(token_ids, pad_id=0):\n    {lines}{wrong}", namespace)
+    verdict = decide(
+        MASKS,
+        DECODER,
+        lambda message: answer(message, namespace),
+        [""],
+        failed_before=["causal_mask", "padding_mask"],
+    )
+    assert [name for name, _ in verdict.mistakes] == ["the axis of the heads left out"]
+    assert verdict.stood_in == called
+    assert all((f"`{name}`" in verdict.remark) == (name in called) for name in DECODER.may_call)
+
+
+@pytest.mark.parametrize(
     ("points", "counts"), [(0.5, "with ours"), (1.0, "with ours"), (1.5, "alone")]
 )
 def test_with_points_alike_the_trial_with_ours_counts_whole(points, counts):
