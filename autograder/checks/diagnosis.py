@@ -395,7 +395,11 @@ def _error_type(seen: Observation) -> str:
 
 
 def _what_is_unfit(seen: Observation) -> Any:
-    return (seen.unfit.missing, seen.unfit.shapes) if seen.unfit else None
+    """The weights that do not fit, and which of them have a bare parameter where a layer is asked."""
+    if not seen.unfit:
+        return None
+    bare = [name for name in seen.unfit.missing if name.rpartition(".")[0] in seen.unfit.has]
+    return seen.unfit.missing, seen.unfit.shapes, bare
 
 
 def _states(seen: Observation) -> list[str]:

@@ -214,6 +214,7 @@ MASKS = {
     "too little": (lambda m, n: m & n, "also hides what should be seen"),
     "all": (lambda m, n: m | True, "shows everything|one and the same|every number"),
     "to be added": (lambda m, n: np.where(m, 0.0, -np.inf), "holds 0 and −∞"),
+    "numbers": (lambda m, n: np.where(m, 7.0 + n, 0.0), "holds numbers where True and False"),
 }
 
 
@@ -315,6 +316,12 @@ def test_chance_says_nothing():
     few = ResultPair(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 3.0], [2.0, 4.0]]))
     for case in (once, alike, few):
         assert told([case]) == ("", "")
+
+
+def test_zeros_throughout_are_not_those_of_one_place():
+    expected = np.random.default_rng(0).normal(size=(3, 9))
+    expected[-1] = 0.0
+    assert "belongs to the last" not in told([ResultPair(expected, np.zeros((3, 9)))])[1]
 
 
 def test_what_holds_in_one_case_alone_is_not_said_of_both():
