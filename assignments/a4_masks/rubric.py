@@ -161,7 +161,7 @@ def _as_tensor(got: Any) -> Any:
         return got
     try:
         return torch.as_tensor(got)
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         return got
 
 
