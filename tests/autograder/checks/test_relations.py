@@ -385,7 +385,7 @@ def test_axes_and_factors_go_by_the_letters_of_the_course():
     letters = {"n": Letter("day", "days"), "k": Letter("place", "places", is_a_factor=True)}
     days, other = axes_of("x", ("n", "T"), 2, letters)
     assert (str(days), days.place(2)) == ("the axis of the days, n", "day 2")
-    assert (str(other), other.place(2)) == ("the axis of the entries along T, T", "index 2 along T")
+    assert (str(other), other.place(2)) == ("the axis of length T", "index 2 along T")
     pair = ResultPair(np.ones(3), np.ones(3), sizes={"n": 9, "k": 9}, letters=letters)
     assert next(numbers.factor_in_words(pair, 3.0)) == "√k times"
 
