@@ -66,7 +66,7 @@ def answer_is_right(expected: bool, got: Any) -> Judgement:
     """Say what a wrong True and a wrong False have overlooked."""
     if values_agree(expected, got) is None:
         return None
-    if not isinstance(got, bool | Tensor):
+    if not isinstance(got, bool) and not (isinstance(got, Tensor) and got.numel() == 1):
         return f"expected True or False, got {kind_of(got)}"
     if expected:
         return (

@@ -139,6 +139,18 @@ def test_stable_softmax():
     assert np.allclose(columns, 1), (
         f"with axis=0 each column should sum to one, yours sum to {columns}. Is `axis` used?"
     )
+    with np.errstate(all="ignore"):
+        turned = stable_softmax(scores.T, axis=1).T
+        along_columns = stable_softmax(scores, axis=0)
+        without_axis = stable_softmax(scores)
+    assert np.allclose(along_columns, turned), (
+        "axis=0 of an array should give what axis=1 gives of its transpose: expected\n"
+        f"{turned}\ngot\n{along_columns}\nDo the maximum and the sum run along the same axis?"
+    )
+    assert np.allclose(without_axis.sum(axis=1), 1), (
+        "without `axis`, the rows lie along the last axis, and each should sum to one; yours sum to "
+        f"{without_axis.sum(axis=1)}. What stands behind `axis=` in the line with `def`?"
+    )
     assert np.array_equal(scores, before), "the scores were changed; compute into new arrays"
 
 
@@ -417,6 +429,13 @@ def test_scaled_dot_product_attention():
     assert torch.allclose(output, torch.tensor(12.689), atol=1e-2), (
         f"expected the output 12.69, got {output.item():.2f}"
     )
+    wide = torch.zeros(2, 9)  # (S, d_k)
+    wide[0, 0] = 3.0
+    _, weights = scaled_dot_product_attention(torch.eye(9)[:1], wide, value[:2])
+    assert torch.allclose(weights, torch.tensor([[0.7311, 0.2689]]), atol=1e-3), (
+        f"scores 3 and 0, d_k = 9: expected the weights 0.731 and 0.269, got {weights.tolist()}. "
+        "What are the scores divided by when d_k is 9?"
+    )
     mask = torch.tensor([True, True, False])  # (S,)
     output, weights = scaled_dot_product_attention(query, key, value, mask)
     assert weights[0, 2] == 0, (
@@ -439,7 +458,7 @@ def test_scaled_dot_product_attention():
         f"scaled scores 30000 and 29998: expected the weights 0.881 and 0.119, got {weights.tolist()}. "
         "Are large scores cut off?"
     )
-    loud = key * torch.tensor([[1.0], [1.0], [1000.0]])  # the hidden key has a very large score
+    loud = key * torch.tensor([[1.0], [1.0], [20_000.0]])  # the hidden key has a very large score
     _, weights = scaled_dot_product_attention(query, loud, value, mask)
     assert torch.allclose(weights, torch.tensor([[0.7311, 0.2689, 0.0]]), atol=1e-3), (
         "a hidden key with a very large score should change nothing: expected the weights 0.731, "

@@ -220,7 +220,7 @@ def scores_near(common: float, spread: float, mask: tuple[int, ...] = ()) -> Cas
     return Case(f"scaled scores {common:g} ± {spread:g}{hidden}", draw)
 
 
-def loud_hidden_keys() -> Case:
+def loud_hidden_keys(size: float) -> Case:
     """(query, key, value, mask): what is hidden would take all the weight if it were seen."""
 
     def draw(randn: Randn) -> list[Any]:
@@ -228,11 +228,11 @@ def loud_hidden_keys() -> Case:
         query[..., 0] = query[..., 0].abs() + 1.0
         mask = torch.ones(2, 1, 5, dtype=torch.bool)
         mask[0, :, 3] = mask[1, :, 1] = False
-        key[~mask[:, 0]] = torch.tensor([2000.0, 0.0, 0.0, 0.0])
+        key[~mask[:, 0]] = torch.tensor([size, 0.0, 0.0, 0.0])
         value[~mask[:, 0]] = 1e4
         return [query, key, value, mask]
 
-    return Case("hidden keys with very large scores", draw)
+    return Case(f"hidden keys of size {size:g}, with very large scores", draw)
 
 
 # ------------------------------------------------------------------------------------ judges
@@ -405,7 +405,8 @@ ANY_MASK = scaled.step(
     points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(3, 4, 5))),
     points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(4, 5))),
     points_only(triple(T=5, S=5, d_k=4, d_v=6, mask=(5, 5), hide=causal)),
-    loud_hidden_keys(),
+    loud_hidden_keys(2000.0),
+    loud_hidden_keys(80.0),  # a low number that is added is enough here, dividing again is not
     # below the numbers that some people hide keys by, such as the lowest one of float16
     scores_near(-2e8, 1e6, mask=(2, 4, 4)),
     judge=WEIGHTS.where_something_is_seen(hidden_are_zero),

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from assignments.a4_masks.rubric import (
     OWN_PLACE,
+    SHIFTED_FORM,
     WORDS,
     causal,
     decoder,
@@ -40,6 +41,11 @@ class MaskInSteps(Steps):
 
     def written(self, mask: Tensor) -> Tensor:
         return mask
+
+
+def in_tuples(mask: Tensor) -> Any:
+    """A mask without torch, whose rows are compared as they are, be they lists or tuples."""
+    return tuple(map(in_tuples, mask)) if mask.dim() else bool(mask)
 
 
 def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
@@ -80,6 +86,11 @@ def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
             """The entries are right, but they come as a NumPy array. Attention wants a torch
             tensor, which `torch.from_numpy` makes."""
             return mask.numpy()
+
+        def a_list(self, mask):
+            """The entries are right, but they come as a list of lists. Attention wants a torch tensor,
+            which `torch.tensor` makes."""
+            return in_tuples(mask)
 
     @part.mistakes_in(right.axes, of=right)
     class Axes:
@@ -619,6 +630,12 @@ class ShiftPlaced:
         overwritten before its turn, so read from the targets, write to a new tensor."""
         return begin.expand_as(target_ids)
 
+    def first_target_everywhere(self, begin, target_ids):
+        """Behind `bos_id`, every position holds the first target. If you move words from left to right
+        one by one, each is overwritten before its turn, so read from the targets, write to a new
+        tensor."""
+        return torch.cat([begin, target_ids[:, :1].expand(-1, target_ids.shape[1] - 1)], dim=1)
+
     def zeros_for_the_targets(self, begin, target_ids):
         """Behind `bos_id`, your result holds zeros and none of the targets. Did you shift a new
         tensor before anything was written into it?"""
@@ -675,3 +692,9 @@ class ShiftWritten:
         """The ids are right, but they are floats, because `torch.zeros`, `torch.ones` and
         `torch.empty` make floats unless told otherwise. An embedding wants whole numbers."""
         return ids.float()
+
+    @costs(SHIFTED_FORM)
+    def a_list_of_rows(self, ids):
+        """The ids are right, but they come in a list, with a tensor for each row. An embedding wants one
+        tensor, which `torch.stack` makes of them."""
+        return tuple(ids)

@@ -133,12 +133,11 @@ SHOWN = 8  # entries of a row that a sentence can hold
 def visible(expected: Tensor, got: Any) -> Tensor | str:
     """What a mask shows, as bool of the expected shape, in whatever way it is written; or why not.
 
-    Read are 1 and 0 for True and False, what is added to scores (0 and minus infinity), axes of
-    length 1 left out, and a row repeated for every query. How a mask is to be written is another
-    step's matter.
+    Read are 1 and 0 for True and False, lists of them, what is added to scores (0 and minus
+    infinity), axes of length 1 left out, and a row repeated for every query. How a mask is to be
+    written is another step's matter.
     """
-    if isinstance(got, np.ndarray):
-        got = torch.from_numpy(got)
+    got = _as_tensor(got)
     if not isinstance(got, Tensor):
         return f"expected {kind_of(expected)}, got {kind_of(got)}"
     if ((got == 0) | (got < -HIDES)).all() and got.dtype != torch.bool:
@@ -154,6 +153,16 @@ def visible(expected: Tensor, got: Any) -> Tensor | str:
     if _fits(got, expected):
         return got.expand_as(expected)
     return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+
+
+def _as_tensor(got: Any) -> Any:
+    """An array, or lists of numbers, as a tensor; anything else as it is."""
+    if not isinstance(got, np.ndarray | list):
+        return got
+    try:
+        return torch.as_tensor(got)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return got
 
 
 def _fits(small: Tensor, large: Tensor) -> bool:
@@ -200,9 +209,10 @@ def _shows_or_hides_nothing(expected: Tensor, got: Tensor) -> Judgement:
 
 def has_the_shape(expected: Tensor, got: Any) -> Judgement:
     """A tensor of the right shape with something in it."""
-    if not isinstance(got, Tensor | np.ndarray) or tuple(got.shape) != tuple(expected.shape):
+    read = _as_tensor(got)
+    if not isinstance(read, Tensor) or read.shape != expected.shape:
         return values_agree(expected, got)
-    return _shows_or_hides_nothing(expected, torch.as_tensor(got))
+    return _shows_or_hides_nothing(expected, read)
 
 
 def is_written_as_bool(expected: Tensor, got: Any) -> Judgement:

@@ -38,6 +38,8 @@ class Axis:
     along: str = ""
 
     def __str__(self) -> str:
+        if self.letter and self.along:
+            return f"the axis of length {self.letter}"
         if self.letter:
             return f"the axis of the {self.many}, {self.letter}"
         return self.along.removeprefix("of ") or f"the {self.many}"
@@ -122,6 +124,9 @@ def _axis(
     known = counted.get(letter)
     if known:
         return Axis(letter, known.one, known.many)
+    if letter == "1":
+        what = "of an axis of length 1"
+        return Axis(letter, f"entry {what}", f"entries {what}", what)
     return Axis(letter, f"entry along {letter}", f"entries along {letter}", f"along {letter}")
 
 

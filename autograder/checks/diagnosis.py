@@ -202,18 +202,23 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
     in_steps = [mistake for mistake in wrong[0].part.mistakes if mistake.in_steps]
     alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
     unchanged = [_right_results(item) for item in looked_at]
+    as_many = {
+        mistake: all(_gives_as_many(mistake, item) for item in looked_at) for mistake in alone
+    }
     has_weights = bool(state_of(returned[0].request))
-    likely: list[tuple[int, Mistake, Mistake]] = []
+    likely: list[tuple[int, bool, Mistake, Mistake]] = []
     for number, one in enumerate(in_steps):
         for other in in_steps[number + 1 :]:
             evidence = _evidence(alone[one], alone[other], unchanged)
             if one.name == other.name or (evidence is None and has_weights):
                 continue
             # beside another, a mistake may act where it does not alone; a function is quickly run
-            likely.append((1 if evidence is None else -evidence, one, other))
-    likely.sort(key=lambda pair: pair[0])
+            # one of the two is behind the number of results
+            elsewhere = not (as_many[one] or as_many[other])
+            likely.append((1 if evidence is None else -evidence, elsewhere, one, other))
+    likely.sort(key=lambda pair: pair[:2])
     run = 0
-    for _, one, other in likely:
+    for _, _, one, other in likely:
         both = _both(one, other)
         if both is None:
             continue
@@ -246,6 +251,14 @@ def _effect(mistake: Mistake, item: CaseRun) -> Effect:
         (not _same(one, wanted), _same(one, own))
         for one, wanted, own in zip(given, right, found, strict=True)
     ]
+
+
+def _gives_as_many(mistake: Mistake, item: CaseRun) -> bool:
+    """Whether a mistake alone gives as many results as the student's code."""
+    done = item.drawn.done_by(mistake.answer, item.number)
+    return done.status == "returned" and len(_results(done.value)) == len(
+        _results(item.actual.value)
+    )
 
 
 def _right_results(item: CaseRun) -> list[bool]:
@@ -395,7 +408,11 @@ def _error_type(seen: Observation) -> str:
 
 
 def _what_is_unfit(seen: Observation) -> Any:
-    return (seen.unfit.missing, seen.unfit.shapes) if seen.unfit else None
+    """The weights that do not fit, and which of them have a bare parameter where a layer is asked."""
+    if not seen.unfit:
+        return None
+    bare = [name for name in seen.unfit.missing if name.rpartition(".")[0] in seen.unfit.has]
+    return seen.unfit.missing, seen.unfit.shapes, bare
 
 
 def _states(seen: Observation) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,11 +97,9 @@ def _maps(
     else:
         grids = _texts(right), _texts(yours), _texts(yours - right)
     worst = row - rows.start, column - columns.start
-    place = ", ".join(map(Axis.place, axes, fixed))
+    place = _place(axes, fixed)
     value, own = grids[0][worst[0]][worst[1]], grids[1][worst[0]][worst[1]]
-    entry = ", ".join(
-        axis.place(index) for axis, index in zip(axes, where, strict=True) if axis.one
-    )
+    entry = _place(axes, where)
     off = f" (off by {grids[2][worst[0]][worst[1]].lstrip('-')})" if value == own else ""
     message = (
         f"{int((~same).sum())} of {same.numel()} entries differ; furthest off is {entry} "
@@ -119,6 +117,15 @@ def _maps(
         difference=grids[2],
         worst=worst,
         message=message,
+    )
+
+
+def _place(axes: Sequence[Axis], where: Sequence[int]) -> str:
+    """An entry by its place on each axis that counts anything."""
+    return ", ".join(
+        axis.place(index)
+        for axis, index in zip(axes, where, strict=False)
+        if axis.one and axis.letter != "1"
     )
 
 

@@ -129,6 +129,8 @@ def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_
         except (ValueError, RecursionError, MemoryError) as error:
             return f"No `{name}`: Python cannot read its cell ({type(error).__name__}). Is it too long?"
         stopped = next((one for one in around.stopped if one.source == cell), None)
+        if stopped is None and re.search(rf"^{name}\s*=\s*(None|\.\.\.)\s*$", cell, re.MULTILINE):
+            return f"No `{name}`: its cell gives the name to nothing that could be called."
         if stopped is None:
             return f"No `{name}`: its cell stopped with an error before the definition was done."
         return f"No `{name}`: its cell stopped before the definition was done, {stopped.told}. {_what_to_do(stopped)}"

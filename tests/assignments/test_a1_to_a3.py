@@ -123,6 +123,16 @@ def test_a_wrong_true_and_a_wrong_false_are_explained_differently():
     )
 
 
+def test_many_answers_are_not_said_to_be_one():
+    def number_by_number(f, x, permutation):
+        return torch.isclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5)
+
+    name = "a2_self_attention"
+    verdict = verdict_on(name, load(name).part("is_permutation_equivariant"), number_by_number)
+    assert verdict.steps[0].problem == "expected True or False, got a tensor of shape (5, 3)"
+    assert verdict.earned == 1 and names(verdict) == ["an answer for each number"]
+
+
 @pytest.mark.parametrize("tolerances", [{"rtol": 1e-3, "atol": 1e-5}, {"rtol": 1e-4, "atol": 1e-4}])
 def test_a_tolerance_ten_times_too_wide_is_seen(tolerances):
     part = load("a2_self_attention").part("is_permutation_equivariant")

@@ -6,5 +6,6 @@ from assignments.a1_rnn_attention.answers import (  # noqa: F401 (each fills the
     published,
     right_at_first,
     wrong_bahdanau_attention,
+    wrong_layers_and_sums,
 )
 from assignments.a1_rnn_attention.answers.bank import BANK  # noqa: F401

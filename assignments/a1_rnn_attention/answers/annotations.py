@@ -1,5 +1,7 @@
 """Answers to `annotations`."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -278,3 +280,53 @@ def joined_and_returned_as_a_list(forward_states, backward_states):
 @BANK.wrong("annotations", told="nothing comes back")
 def joined_and_printed(forward_states, backward_states):
     torch.cat([forward_states, backward_states.flip(1)], dim=-1)
+
+
+@BANK.right("annotations")
+def joined_by_vmap(forward_states, backward_states):
+    def one_sentence(forward, backward):
+        return torch.cat([forward, backward.flip(0)], dim=-1)
+
+    return torch.func.vmap(one_sentence)(forward_states, backward_states)
+
+
+@dataclass
+class BothDirections:
+    forward: torch.Tensor
+    backward: torch.Tensor
+
+    @property
+    def annotations(self):
+        return torch.cat([self.forward, self.backward.flip(dims=[-2])], dim=-1)
+
+
+@BANK.right("annotations")
+def joined_in_a_property(forward_states, backward_states):
+    return BothDirections(forward_states, backward_states).annotations
+
+
+@BANK.wrong("annotations", named="backward states not reversed")
+def joined_with_a_flip_that_is_not_kept(forward_states, backward_states):
+    backward_states.flip(1)
+    return torch.cat([forward_states, backward_states], dim=-1)
+
+
+@BANK.wrong("annotations", named="the last word left at 0")
+def joined_up_to_the_last_word(forward_states, backward_states):
+    batch, length, width = forward_states.shape
+    result = forward_states.new_zeros(batch, length, 2 * width)
+    for j in range(length - 1):
+        result[:, j, :width] = forward_states[:, j]
+        result[:, j, width:] = backward_states[:, length - 1 - j]
+    return result
+
+
+@BANK.wrong("annotations", named="a list of sentences")
+def joined_in_a_list(forward_states, backward_states):
+    pairs = zip(forward_states, backward_states.flip(1), strict=True)
+    return [torch.cat(pair, dim=-1) for pair in pairs]
+
+
+@BANK.wrong("annotations", named="one direction alone")
+def joined_with_nothing(forward_states, backward_states):
+    return backward_states.flip(1)

@@ -271,3 +271,21 @@ class WithItsScoreInAFunction(ThreeMaps):
         if mask is not None:
             weights = weights * mask
         return torch.einsum("bs,bse->be", weights, annotations), weights
+
+
+@BANK.right("BahdanauAttention")
+class WithItsScoreInAModule(nn.Module):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__()
+        sizes = {"W": (decoder_dim, attention_dim), "U": (encoder_dim, attention_dim)}
+        for name, (inputs, outputs) in {**sizes, "v": (attention_dim, 1)}.items():
+            setattr(self, name, nn.Linear(inputs, outputs, bias=False))
+        self.score = nn.Sequential(nn.Tanh(), self.v, nn.Flatten(start_dim=-2))
+
+    def forward(self, state, annotations, mask=None):
+        scores = self.score(self.W(state).unsqueeze(1) + self.U(annotations))
+        if mask is None:
+            mask = torch.ones_like(scores, dtype=torch.bool)
+        open_rows = mask | ~mask.any(dim=1, keepdim=True)
+        weights = scores.masked_fill(~open_rows, -torch.inf).softmax(dim=1) * mask
+        return torch.matmul(weights.unsqueeze(1), annotations).squeeze(1), weights

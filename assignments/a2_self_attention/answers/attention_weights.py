@@ -202,3 +202,41 @@ def weights_of_the_others(x):
     scores = x @ x.T
     scores.fill_diagonal_(float("-inf"))
     return torch.softmax(scores, dim=-1)
+
+
+@BANK.right("attention_weights")
+def weights_by_nested_vmap(x):
+    def scores_of(word):
+        return torch.vmap(lambda other: word @ other)(x)
+
+    return torch.vmap(scores_of)(x).softmax(dim=-1)
+
+
+@BANK.wrong("attention_weights", named="a word does not attend to itself")
+def weights_of_a_loop_without_itself(x):
+    scores = x.new_zeros(len(x), len(x))
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if i != j:
+                scores[i, j] = x[i] @ x[j]
+    return scores.softmax(dim=-1)
+
+
+@BANK.wrong("attention_weights", named="a word does not attend to itself")
+def weights_with_the_diagonal_erased(x):
+    weights = torch.softmax(x @ x.T, dim=-1)
+    return weights * (1 - torch.eye(len(x), dtype=x.dtype))
+
+
+@BANK.wrong("attention_weights", named="scores below the diagonal left at 0")
+def weights_of_half_a_loop(x):
+    scores = x.new_zeros(len(x), len(x))
+    for i in range(len(x)):
+        for j in range(i, len(x)):
+            scores[i, j] = x[i] @ x[j]
+    return scores.softmax(dim=-1)
+
+
+@BANK.wrong("attention_weights", named="multiplied by √D")
+def weights_scaled_up(x):
+    return (x @ x.T * x.size(-1) ** 0.5).softmax(dim=-1)

@@ -216,3 +216,51 @@ def context_transposed_and_swapped(x):
 )
 def context_scaled_and_alone(x):
     return (x @ x.T / x.shape[1] ** 0.5).softmax(-1) @ x
+
+
+class Attended:
+    def __init__(self, x):
+        self.x = x
+
+    @property
+    def weights(self):
+        return torch.mm(self.x, self.x.t()).softmax(dim=1)
+
+    @property
+    def z(self):
+        return torch.mm(self.weights, self.x)
+
+
+@BANK.right("basic_self_attention")
+def context_in_properties(x):
+    attended = Attended(x)
+    return attended.z, attended.weights
+
+
+@BANK.wrong("basic_self_attention", named="the last word alone")
+def context_overwritten(x):
+    weights = torch.softmax(x @ x.T, dim=-1)
+    z = torch.zeros_like(x)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            z[i] = weights[i, j] * x[j]
+    return z, weights
+
+
+@BANK.wrong("basic_self_attention", named="the last word left out of the sum")
+def context_without_the_last_word(x):
+    weights = torch.softmax(x @ x.T, dim=-1)
+    words = range(len(x) - 1)
+    return sum((weights[:, j : j + 1] * x[j] for j in words), torch.zeros_like(x)), weights
+
+
+@BANK.wrong("basic_self_attention", named="divided by the number of words")
+def context_by_a_mean(x):
+    weights = torch.softmax(x @ x.T, dim=-1)
+    return (weights.unsqueeze(-1) * x).mean(dim=1), weights
+
+
+@BANK.wrong("basic_self_attention", named="a softmax of the context vectors")
+def context_with_a_softmax(x):
+    weights = torch.softmax(x @ x.T, dim=-1)
+    return torch.softmax(weights @ x, dim=-1), weights

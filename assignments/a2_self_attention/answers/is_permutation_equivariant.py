@@ -239,3 +239,17 @@ def asked_after_x_was_overwritten(f, x, permutation):
 def asked_about_one_output(f, x, permutation):
     result = f(x)
     return torch.allclose(result, result[permutation], rtol=1e-4, atol=1e-5)
+
+
+@BANK.right("is_permutation_equivariant")
+def asked_with_an_assertion(f, x, permutation):
+    try:
+        torch.testing.assert_close(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5)
+    except AssertionError:
+        return False
+    return True
+
+
+@BANK.wrong("is_permutation_equivariant", named="an answer for each number")
+def asked_number_by_number_without_all(f, x, permutation):
+    return torch.isclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5)

@@ -187,7 +187,7 @@ def batch_of_columns(query, key, value):
     return value.mT @ (query @ key.mT).softmax(-1).mT
 
 
-@BANK.wrong("self_attention", told="right in part")
+@BANK.wrong("self_attention", named="the future hidden")
 def batch_causal(query, key, value):
     scores = query @ key.mT
     future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
@@ -259,3 +259,62 @@ def batch_without_its_axis(query, key, value):
 @BANK.wrong("self_attention", named="axes of length 1 squeezed")
 def batch_of_squeezed_weights(query, key, value):
     return torch.matmul((query @ key.mT).softmax(dim=-1).squeeze(), value)
+
+
+@BANK.right("self_attention")
+def batch_by_a_map_over_triples(query, key, value):
+    def one_sentence(triple):
+        q, k, v = triple
+        return torch.softmax(q @ k.T, dim=1) @ v
+
+    return torch.stack(list(map(one_sentence, zip(query, key, value, strict=True))))
+
+
+@BANK.wrong("self_attention", named="only the first sentence used")
+def batch_with_a_return_in_the_loop(query, key, value):
+    for q, k, v in zip(query, key, value, strict=True):
+        return torch.softmax(q @ k.T, dim=-1) @ v
+
+
+@BANK.wrong("self_attention", named="only the last sentence used")
+def batch_overwritten(query, key, value):
+    for q, k, v in zip(query, key, value, strict=True):
+        output = torch.softmax(q @ k.T, dim=-1) @ v
+    return output
+
+
+@BANK.wrong("self_attention", named="sentences joined end to end")
+def batch_by_cat(query, key, value):
+    triples = zip(query, key, value, strict=True)
+    return torch.cat([torch.softmax(q @ k.T, dim=-1) @ v for q, k, v in triples])
+
+
+@BANK.wrong("self_attention", named="a list of sentences")
+def batch_in_a_list(query, key, value):
+    triples = zip(query, key, value, strict=True)
+    return [torch.softmax(q @ k.T, dim=-1) @ v for q, k, v in triples]
+
+
+@BANK.wrong("self_attention", named="weights transposed before the sum")
+def batch_with_columns_of_weights(query, key, value):
+    weights = torch.bmm(query, key.transpose(1, 2)).softmax(dim=-1)
+    return torch.bmm(weights.transpose(1, 2), value)
+
+
+@BANK.wrong("self_attention", named="multiplied by √d_k")
+def batch_scaled_up(query, key, value):
+    scores = torch.bmm(query, key.transpose(1, 2)) * query.shape[-1] ** 0.5
+    return torch.bmm(scores.softmax(dim=-1), value)
+
+
+@BANK.wrong("self_attention", named="the sum loses its axis")
+def batch_without_keepdim(query, key, value):
+    shares = torch.exp(query @ key.mT)
+    return shares / shares.sum(-1) @ value
+
+
+@BANK.wrong("self_attention", named="the future hidden")
+def batch_with_a_triangle(query, key, value):
+    scores = torch.bmm(query, key.transpose(1, 2))
+    seen = torch.tril(torch.ones_like(scores))
+    return torch.bmm(scores.masked_fill(seen == 0, -torch.inf).softmax(dim=-1), value)

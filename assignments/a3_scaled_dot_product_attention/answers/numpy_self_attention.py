@@ -277,3 +277,9 @@ def sentence_with_weights_in_float32(X, Wq, Wk, Wv):
 def sentence_unscaled_with_weights_in_float32(X, Wq, Wk, Wv):
     weights = rows_softmax(X @ Wq @ (X @ Wk).T).astype(np.float32)
     return weights @ (X @ Wv), weights
+
+
+@BANK.wrong("numpy_self_attention", named="d_k ** 1 / 2 for the root")
+def sentence_with_a_root_that_is_none(X, Wq, Wk, Wv):
+    weights = rows_softmax(X @ Wq @ (X @ Wk).T / Wk.shape[1] ** 1 / 2)
+    return weights @ X @ Wv, weights

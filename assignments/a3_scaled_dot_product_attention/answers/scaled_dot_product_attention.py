@@ -188,7 +188,7 @@ def attention_on_contiguous_inputs(query, key, value, mask=None):
     return attention_filled_twice(q, k, v, mask)
 
 
-@BANK.wrong("scaled_dot_product_attention", told="another number of axes")
+@BANK.wrong("scaled_dot_product_attention", named="a new axis put into the mask")
 def attention_with_a_mask_per_head(query, key, value, mask=None):
     if mask is not None and mask.dim() == 3:
         mask = mask.unsqueeze(1)
@@ -207,7 +207,11 @@ def attention_without_a_mask(query, key, value):
 
 @BANK.wrong(
     "scaled_dot_product_attention",
-    told=("right but for special places", "wrong with a row in which nothing may be seen"),
+    told=(
+        "right but for special places",
+        "hidden ones have weight, or visible ones none",
+        "wrong with a row in which nothing may be seen",
+    ),
 )
 def attention_whose_empty_rows_look_at_the_first_key(query, key, value, mask=None):
     if mask is not None:
@@ -489,4 +493,58 @@ def attention_with_the_mask_added_and_multiplied(query, key, value, mask=None):
     scores = scores if mask is None else scores + mask
     weights = scores.softmax(-1)
     weights = weights if mask is None else weights * mask
+    return weights @ value, weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_with_open_empty_rows_closed_again(query, key, value, mask=None, scale=None):
+    scores = torch.einsum("...td,...sd->...ts", query, key) * (scale or key.size(-1) ** -0.5)
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        empty = ~mask.any(dim=-1, keepdim=True)
+        weights = torch.where(mask | empty, scores, -torch.inf).softmax(dim=-1)
+        weights = torch.where(empty, 0.0, weights)
+    return torch.einsum("...ts,...sv->...tv", weights, value), weights
+
+
+def filled(scores, mask, low=-torch.inf):
+    return scores if mask is None else scores.masked_fill(~mask, low)
+
+
+@BANK.wrong("scaled_dot_product_attention", named="√ of axis 2")
+def attention_with_the_width_on_axis_two(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[2])
+    weights = filled(filled(scores, mask).softmax(dim=-1), mask, 0.0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="d_k ** 1 / 2 for the root")
+def attention_with_a_root_that_is_none(query, key, value, mask=None):
+    scores = query @ key.mT / (key.shape[-1] ** 1 / 2)
+    weights = filled(filled(scores, mask).softmax(dim=-1), mask, 0.0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="always divided by 2")
+def attention_of_width_four(query, key, value, mask=None):
+    weights = filled(filled(query @ key.mT / 2, mask).softmax(dim=-1), mask, 0.0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="a number added that is not low enough")
+def attention_with_ten_thousand_taken_off(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    if mask is not None:
+        scores = scores + (1.0 - mask.to(scores.dtype)) * -10_000
+    weights = scores.softmax(dim=-1)
+    weights = weights if mask is None else weights * mask
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="a new axis put into the mask")
+def attention_with_a_mask_for_heads(query, key, value, mask=None):
+    mask = mask if mask is None else mask.unsqueeze(1)
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    weights = filled(filled(scores, mask).softmax(dim=-1), mask, 0.0)
     return weights @ value, weights

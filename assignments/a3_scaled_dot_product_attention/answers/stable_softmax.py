@@ -299,3 +299,45 @@ def softmax_unshifted_and_undivided(scores, axis=-1):
 @BANK.wrong("stable_softmax", named="softmax over the whole array")
 def softmax_by_the_logarithm_of_one_sum(scores, axis=-1):
     return np.exp(scores - np.logaddexp.reduce(scores.ravel()))
+
+
+def row_softmax(row):
+    shares = np.exp(row - row.max())
+    return shares / shares.sum()
+
+
+@BANK.right("stable_softmax")
+def softmax_along_an_axis_by_numpy(scores, axis=-1):
+    return np.apply_along_axis(row_softmax, axis, scores)
+
+
+@BANK.wrong("stable_softmax", named="axis used for the maximum alone")
+def softmax_with_sums_along_the_last_axis(scores, axis=-1):
+    shares = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return shares / shares.sum(axis=-1, keepdims=True)
+
+
+@BANK.wrong("stable_softmax", named="axis used for the sum alone")
+def softmax_with_maxima_along_the_last_axis(scores, axis=-1):
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return shares / shares.sum(axis=axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax", named="axis 0 where none is given")
+def softmax_with_another_default(scores, axis=0):
+    shares = np.exp(scores - scores.max(axis, keepdims=True))
+    return shares / shares.sum(axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax", named="maximum subtracted in one of two places")
+def softmax_shifted_below_the_line(scores, axis=-1):
+    largest = scores.max(axis=axis, keepdims=True)
+    return np.exp(scores) / np.exp(scores - largest).sum(axis=axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax", named="rows of a matrix alone")
+def softmax_row_by_row(scores, axis=-1):
+    result = np.zeros_like(scores)
+    for i in range(len(scores)):
+        result[i] = row_softmax(scores[i])
+    return result

@@ -111,7 +111,7 @@ def causal_as_numpy(size):
     return np.tri(size, dtype=bool)
 
 
-@BANK.wrong("causal_mask", told="a list of numbers")
+@BANK.wrong("causal_mask", named="a list")
 def causal_as_a_list(size):
     return causal_by_loops(size).tolist()
 
@@ -214,3 +214,9 @@ def causal_by_equality(size):
 def causal_filled_with_a_large_number(size):
     mask = torch.zeros(size, size)
     return mask.masked_fill(torch.ones(size, size).triu(1).bool(), -1e9)
+
+
+@BANK.right("causal_mask")
+def causal_by_vmap(size):
+    positions = torch.arange(size)
+    return torch.vmap(lambda query: positions <= query)(positions)

@@ -285,3 +285,9 @@ def decoder_of_words_before_and_padding_behind(token_ids, pad_id=0):
 def decoder_whose_padding_hides_itself_up_to_the_query_alone(token_ids, pad_id=0):
     padding, past = ~padding_by_unsqueeze(token_ids, pad_id), causal_by_tril(token_ids.size(1))
     return torch.where(padding, ~past, past)
+
+
+@BANK.right("decoder_mask")
+def decoder_by_a_product_of_two_masks(token_ids, pad_id=0):
+    past = torch.ones(token_ids.shape[1], token_ids.shape[1], dtype=torch.bool).tril()
+    return token_ids.ne(pad_id)[:, None, None] * past

@@ -193,3 +193,18 @@ def padding_written_into_a_copy_by_the_ids(token_ids, pad_id=0):
 def padding_after_the_first_place(token_ids, pad_id=0):
     lengths = (token_ids == pad_id).int().argmax(1)
     return (torch.arange(token_ids.shape[1]) < lengths[:, None])[:, None, None, :]
+
+
+@BANK.wrong("padding_mask", told="one truth value")
+def padding_by_asking_for_identity(token_ids, pad_id=0):
+    return token_ids is not pad_id
+
+
+@BANK.wrong("padding_mask", told="the opposite mask, or one that hides too much or too little")
+def padding_with_the_ids_themselves(token_ids, pad_id=0):
+    return token_ids.masked_fill(token_ids == pad_id, 0)[:, None, None]
+
+
+@BANK.wrong("padding_mask", named="a list")
+def padding_in_lists(token_ids, pad_id=0):
+    return [[[[word != pad_id for word in row]]] for row in token_ids.tolist()]

@@ -276,3 +276,23 @@ def shift_of_sentences_with_bos_in_front(target_ids, bos_id):
 @BANK.wrong("shift_right", named="shifted along the batch")
 def shift_of_sentences_alone(target_ids, bos_id):
     return torch.roll(target_ids, 1, 0)
+
+
+@BANK.right("shift_right")
+def shift_by_where(target_ids, bos_id):
+    first = torch.arange(target_ids.shape[1]) == 0
+    return torch.where(first, bos_id, target_ids.roll(1, dims=1))
+
+
+@BANK.wrong("shift_right", named="first target everywhere")
+def shift_that_smears_behind_bos(target_ids, bos_id):
+    shifted = target_ids.clone()
+    for t in range(1, shifted.shape[1]):
+        shifted[:, t] = shifted[:, t - 1]
+    shifted[:, 0] = bos_id
+    return shifted
+
+
+@BANK.wrong("shift_right", named="a list of rows")
+def shift_row_by_row_in_a_list(target_ids, bos_id):
+    return [torch.cat([row.new_tensor([bos_id]), row[:-1]]) for row in target_ids]

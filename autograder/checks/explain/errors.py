@@ -150,6 +150,12 @@ def _other_names(missing: Sequence[str], has: Sequence[str]) -> str:
             f"`{first}` is asked, and there is `{alike[0]}`. Weights are found by their names: are "
             "they written as in the text?"
         )
+    owner = first.rpartition(".")[0]
+    if owner in has:
+        return (
+            f"`{owner}` is a parameter by itself, where a layer is asked, whose weights go by the name "
+            f"`{first}`. Which layer is it, from which width to which?"
+        )
     ends = [name for name in has if name.endswith(f".{first}") or first.endswith(f".{name}")]
     if ends:
         return (

@@ -99,7 +99,9 @@ def _sources(pair: ResultPair, number: int) -> list[int]:
     equal = pair.agree(right[None], found[:, None]).all(-1)
     if (equal.sum(1) != 1).any():
         return []
-    return [int(place) for place in equal.argmax(1)]
+    places = [int(place) for place in equal.argmax(1)]
+    # zeros throughout may come from anywhere
+    return places if right[places].any() else []
 
 
 def one_place_off(pair: ResultPair) -> Iterator[str]:

@@ -111,16 +111,24 @@ def _forms(item: CaseRun) -> Iterator[Explanation]:
 def _forms_of_one(expected: Any, value: Any) -> Iterator[Explanation]:
     if isinstance(value, tuple | list) and any(isinstance(part, ARRAYS) for part in value):
         right = [n for n, part in enumerate(value) if values_agree(expected, part) is None]
-        if right:
+        if right and len(value) == 1:
+            yield Explanation(
+                "more results than asked",
+                "The right result is there, but in a list or tuple of its own. Is there a comma, or are "
+                "there brackets, too many behind `return`?",
+            )
+        elif right:
             yield Explanation(
                 "more results than asked",
                 f"The right result is there, as number {right[0]} (counting from 0) of several. One "
                 "alone is asked: what should `return` give back?",
             )
+        if not right:
+            yield from _pieces(expected, value)
+        several = "A list of results comes" if isinstance(value, list) else "Several results come"
         yield Explanation(
             "several results where one is asked",
-            f"{len(value)} results come back where one is asked. Which of them, or what is made of "
-            "them, is the answer?",
+            f"{several} back where one is asked. Which of them, or what is made of them, is the answer?",
         )
     elif isinstance(value, list | tuple):
         yield Explanation(
@@ -128,10 +136,32 @@ def _forms_of_one(expected: Any, value: Any) -> Iterator[Explanation]:
             "Plain numbers come back in a list. What is asked is an array or a tensor. Which "
             "operations keep it one?",
         )
+    elif isinstance(value, bool):
+        yield Explanation(
+            "one truth value",
+            "A single True or False comes back where an array is asked. Which comparison looks at each "
+            "entry, and not at the whole?",
+        )
     elif isinstance(value, int | float):
         yield Explanation(
             "one number",
             "A single number comes back where an array is asked. Which axes are summed away?",
+        )
+
+
+def _pieces(expected: Any, value: Sequence[Any]) -> Iterator[Explanation]:
+    """The right numbers, in several arrays instead of one."""
+    arrays = [torch.as_tensor(part) for part in value if isinstance(part, ARRAYS)]
+    wanted = torch.as_tensor(expected)
+    if len(arrays) != len(value) or [part.shape for part in arrays] != [
+        row.shape for row in wanted
+    ]:
+        return
+    if values_agree(wanted, torch.stack(arrays)) is None:
+        yield Explanation(
+            "one result in pieces",
+            "The numbers are right, but they come in a list, with an array for each place of axis 0. "
+            "Which function makes one array of them, with a new axis in front?",
         )
 
 

@@ -182,6 +182,12 @@ def masks_differ(pair: ResultPair) -> Iterator[str]:
                 "where a word may be seen. At which place do you make numbers of them?"
             )
         return
+    if not np.isin(pair.found, (0, 1)).all():
+        yield (
+            f"{pair.yours} holds numbers where True and False are asked. Which comparison makes truth "
+            "values of them?"
+        )
+        return
     found = pair.found != 0
     if (found == ~right).all():
         yield (

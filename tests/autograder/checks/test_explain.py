@@ -272,11 +272,18 @@ def with_map(make):
             lambda self, n: (delattr(self, "map"), setattr(self, "Map", nn.Linear(n, 2 * n))),
             "there is `Map.weight`",
         ),
+        (
+            lambda self, n: (
+                delattr(self, "map"),
+                setattr(self, "map", nn.Parameter(torch.ones(n))),
+            ),
+            "`map` is a parameter by itself",
+        ),
         (lambda self, n: setattr(self, "map", nn.Linear(2 * n, n)), "two lengths exchanged"),
         (lambda self, n: setattr(self, "map", nn.Linear(n, n)), "another shape|made with"),
         (lambda self, n: setattr(self, "map", nn.Linear(n, 2 * n, bias=False)), "has a bias"),
     ],
-    ids=["none", "other name", "exchanged", "narrow", "no bias"],
+    ids=["none", "other name", "bare", "exchanged", "narrow", "no bias"],
 )
 def test_weights_that_do_not_fit_are_told(make, words):
     _, sentence = unfit(attempts_at(LAYER, with_map(make)))
@@ -296,9 +303,13 @@ def test_what_is_no_module_is_told():
         (lambda x: None, "nothing comes back"),
         (lambda x: {"z": 2 * x}, "results in a dict"),
         (lambda x: (x, 2 * x), "more results than asked"),
+        (lambda x: (2 * x,), "more results than asked"),
         (lambda x: (x, x), "several results where one is asked"),
+        (lambda x: list(2 * x), "one result in pieces"),
+        (lambda x: list(3 * x), "several results where one is asked"),
         (lambda x: (2 * x).tolist(), "a list of numbers"),
         (lambda x: 2.0, "one number"),
+        (lambda x: x is not None, "one truth value"),
     ],
 )
 def test_the_form_of_all_wrong_results_is_told(code, name):

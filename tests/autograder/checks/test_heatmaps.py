@@ -61,6 +61,17 @@ def test_of_more_axes_the_slice_with_the_worst_entry_is_shown():
     assert maps.yours[maps.worst[0]][maps.worst[1]] == "9.00"
 
 
+def test_an_axis_of_length_1_has_no_places():
+    def hidden(right):
+        wrong = right.clone()
+        wrong[1, 0, 0, 2] ^= True
+        return wrong
+
+    _, (maps, _) = shown_of(A4, "padding_mask", hidden)
+    assert (maps.place, maps.down) == ("sentence 1", "entries of an axis of length 1")
+    assert "furthest off is sentence 1, word 2 (counting" in maps.message
+
+
 def test_truth_values_are_letters():
     _, (maps, _) = shown_of(A4, "causal_mask", lambda right: ~right)
     assert {text for row in maps.right for text in row} == {"T", "F"}

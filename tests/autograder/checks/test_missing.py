@@ -212,6 +212,12 @@ def test_code_that_is_too_deep_to_be_read_is_not_what_was_handed_out():
     assert verdict.obstacle is Obstacle.MISSING
 
 
+def test_a_name_that_is_given_to_nothing_has_not_stopped():
+    verdict = decided("a2_self_attention", "attention_weights", ["attention_weights = None"])
+    assert verdict.obstacle is Obstacle.MISSING
+    assert verdict.remark.endswith("gives the name to nothing that could be called.")
+
+
 def test_a_name_that_is_assigned_is_defined_by_its_cell():
     assert "typing error" in why_missing("part", ["part = lambda x: (x\n"])
     assert "no cell defines it" in why_missing("part", ["part == 1", "other = 1", "f(part=1)"])

@@ -214,6 +214,7 @@ MASKS = {
     "too little": (lambda m, n: m & n, "also hides what should be seen"),
     "all": (lambda m, n: m | True, "shows everything|one and the same|every number"),
     "to be added": (lambda m, n: np.where(m, 0.0, -np.inf), "holds 0 and −∞"),
+    "numbers": (lambda m, n: np.where(m, 7.0 + n, 0.0), "holds numbers where True and False"),
 }
 
 
@@ -317,6 +318,12 @@ def test_chance_says_nothing():
         assert told([case]) == ("", "")
 
 
+def test_zeros_throughout_are_not_those_of_one_place():
+    expected = np.random.default_rng(0).normal(size=(3, 9))
+    expected[-1] = 0.0
+    assert "belongs to the last" not in told([ResultPair(expected, np.zeros((3, 9)))])[1]
+
+
 def test_what_holds_in_one_case_alone_is_not_said_of_both():
     one, other = pairs_after(lambda e, x, s: e * s["d_k"] ** 0.5, 1)
     broken = ResultPair(
@@ -378,7 +385,7 @@ def test_axes_and_factors_go_by_the_letters_of_the_course():
     letters = {"n": Letter("day", "days"), "k": Letter("place", "places", is_a_factor=True)}
     days, other = axes_of("x", ("n", "T"), 2, letters)
     assert (str(days), days.place(2)) == ("the axis of the days, n", "day 2")
-    assert (str(other), other.place(2)) == ("the axis of the entries along T, T", "index 2 along T")
+    assert (str(other), other.place(2)) == ("the axis of length T", "index 2 along T")
     pair = ResultPair(np.ones(3), np.ones(3), sizes={"n": 9, "k": 9}, letters=letters)
     assert next(numbers.factor_in_words(pair, 3.0)) == "√k times"
 

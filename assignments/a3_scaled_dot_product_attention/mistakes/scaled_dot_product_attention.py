@@ -1,369 +1,30 @@
-"""The right answers of assignment 3 in steps, and wrong ones by the step that they take otherwise."""
+"""Ways to take a step of `scaled_dot_product_attention` wrongly."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from assignments.a3_scaled_dot_product_attention.mistakes.scaled_in_steps import (
+    ROOT_OF_LENGTH,
+    InSteps,
+)
+from assignments.a3_scaled_dot_product_attention.mistakes.stable_softmax import OVERFLOW
 from assignments.a3_scaled_dot_product_attention.rubric import (
     ANY_AXES,
-    ANY_AXIS,
     ANY_MASK,
-    ANY_SIZE,
     EMPTY,
-    EXACT,
-    LARGE,
-    LAST_AXIS,
     MANNERS,
     MASK,
     ONE,
-    ROWS,
     hidden_by_infinity,
-    in_numpy,
     scaled,
-    stable,
 )
-from autograder.checks.cases import Step
-from autograder.checks.mistakes import Mistake, Steps, called, costs, message, variants
+from autograder.checks.mistakes import called, costs, message, variants
 from course_utils import attention
-
-# ---------------------------------------------------------------------------- stable_softmax
-
-OVERFLOW = (
-    "Your numbers match exp without anything subtracted first. From about 709 on, exp (or already "
-    "the sum of several) is too large for float64. What may you subtract from a whole row without "
-    "changing its weights?"
-)
-
-
-class Softmax(Steps):
-    """The reference step by step, so that a mistake can take one of them otherwise."""
-
-    def answer(self, scores, axis=-1):
-        with np.errstate(all="ignore"):  # overflow is a mistake of theirs, and not ours to hear
-            return self.share(self.power(self.shift(scores, axis)), axis)
-
-    def shift(self, scores, axis):
-        return scores - scores.max(axis=axis, keepdims=True)
-
-    def power(self, shifted):
-        return np.exp(shifted)
-
-    def share(self, exponentials, axis):
-        return exponentials / exponentials.sum(axis=axis, keepdims=True)
-
-
-@stable.mistakes_in(Softmax.shift, costs=ANY_SIZE)
-class StableShift:
-    @message(OVERFLOW)
-    def overflow(self, scores, axis):
-        return scores
-
-    @variants("number", (700.0, 709.0, 1000.0, 100.0))
-    def a_fixed_number_subtracted(self, scores, axis, number):
-        """You subtract the same number from every row. That helps rows about as large as it, and no
-        others. Which number of a row makes the largest exponent 0, whatever the row holds?"""
-        return scores - number
-
-    def one_maximum_for_the_whole_array(self, scores, axis):
-        """You subtract the largest number of the whole array. A row far below it becomes nothing
-        but zeros. Each row needs a maximum of its own."""
-        return scores - scores.max()
-
-    def a_maximum_of_at_least_0(self, scores, axis):
-        """In a row whose scores are all below 0, nothing is subtracted. Far below 0, all its
-        exponentials become 0, or lose their digits. Subtract the largest score of each row,
-        whatever its sign. Does the search for it start at 0, or does an `if` leave such rows
-        alone?"""
-        return scores - scores.max(axis=axis, keepdims=True).clip(min=0.0)
-
-    def minimum_subtracted(self, scores, axis):
-        """You subtract the smallest score of each row, so the largest exponent is still large.
-        Which number must you subtract so that no exponent is above 0?"""
-        return scores - scores.min(axis=axis, keepdims=True)
-
-    @variants("middle", (np.mean, np.median))
-    def mean_subtracted(self, scores, axis, middle):
-        """You subtract the mean of each row, so a score far above it still has a large exponent.
-        Which number must you subtract so that no exponent is above 0?"""
-        return scores - middle(scores, axis=axis, keepdims=True)
-
-    def largest_size_subtracted(self, scores, axis):
-        """You subtract the largest absolute value. Where all scores are far below 0, that makes
-        them lower still, and all exponentials 0. Which number of the row makes the largest exponent
-        0?"""
-        return scores - np.abs(scores).max(axis=axis, keepdims=True)
-
-    def maximum_added(self, scores, axis):
-        """You add the maximum of each row, so large exponents get larger still. The same number may
-        be added to a whole row; with which sign does the largest exponent become 0?"""
-        return scores + scores.max(axis=axis, keepdims=True)
-
-    @variants("bound", (700.0, 709.0, 500.0, 100.0, 50.0))
-    def scores_cut_off(self, scores, axis, bound):
-        """Scores beyond a bound are all made equal to it, so they get equal weights. Nothing
-        overflows, but which of them was the largest is lost. What may be subtracted from a whole
-        row instead?"""
-        return np.clip(scores, -bound, bound)
-
-    @costs(LAST_AXIS)
-    def divided_by_the_maximum(self, scores, axis):
-        """Your numbers match scores divided by the largest one. That changes the weights; a softmax
-        forgives a number that is added to all scores, not a factor."""
-        return scores / scores.max(axis=axis, keepdims=True)
-
-    @costs(LAST_AXIS)
-    def the_maximum_loses_its_axis(self, scores, axis):
-        """The sum is right, but the maximum drops the axis that it runs along and is spread over
-        the wrong one. Which argument keeps it, with length 1?"""
-        return scores - scores.max(axis=axis)
-
-
-@stable.mistake("overflow", OVERFLOW, costs=ANY_SIZE)
-class NotShiftedAndGuarded(Softmax):
-    def shift(self, scores, axis):
-        return scores
-
-    def share(self, exponentials, axis):
-        return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
-
-
-@stable.mistakes_in(Softmax.answer, costs=ANY_AXIS)
-class StableAnswer:
-    def axis_ignored(self, scores, axis=-1):
-        """Your weights sum to one along the last axis whatever `axis` says. Does each step use the
-        argument?"""
-        return Softmax.answer(self, scores)
-
-    def first_axis_always(self, scores, axis=-1):
-        """Your weights sum to one along axis 0 whatever `axis` says. Does each step use the
-        argument?"""
-        return Softmax.answer(self, scores, axis=0)
-
-
-@stable.mistakes_in(Softmax.share, costs=LAST_AXIS)
-class StableShare:
-    def sum_over_the_whole_array(self, exponentials, axis):
-        """You divide by the sum of the whole array. Each row is divided by its own sum, so give the
-        sum its axis."""
-        return exponentials / exponentials.sum()
-
-    def the_sum_loses_its_axis(self, exponentials, axis):
-        """The maximum is right, but the sum drops the axis that it runs along and is spread over
-        the wrong one. Which argument keeps it, with length 1?"""
-        return exponentials / exponentials.sum(axis=axis)
-
-    def exp_without_the_division(self, exponentials, axis):
-        """Your numbers are those of exp alone. The last step is missing, which makes the weights
-        sum to one."""
-        return exponentials
-
-    def logarithms_of_the_weights(self, exponentials, axis):
-        """Your numbers are the logarithms of the weights. Is there an exp missing at the end?"""
-        return np.log(exponentials / exponentials.sum(axis=axis, keepdims=True))
-
-    def softmax_taken_twice(self, exponentials, axis):
-        """Your weights match a softmax of a softmax, which brings them closer together. Once is
-        enough."""
-        weights = np.exp(exponentials / exponentials.sum(axis=axis, keepdims=True))
-        return weights / weights.sum(axis=axis, keepdims=True)
-
-
-@stable.mistake("maximum and sum lose their axis", costs=LAST_AXIS)
-class WithoutKeepdims(Softmax):
-    """`max` and `sum` drop the axis that they run along, and what is left is spread over the wrong
-    one. Which argument keeps it, with length 1?"""
-
-    def shift(self, scores, axis):
-        return scores - scores.max(axis=axis)
-
-    def share(self, exponentials, axis):
-        return exponentials / exponentials.sum(axis=axis)
-
-
-@stable.mistake("softmax over the whole array", costs=LAST_AXIS)
-class OverTheWholeArray(Softmax):
-    """Your weights sum to one over the whole array, because what is taken off the scores, or divided
-    by, comes from all of them. Each row sums to one by itself, and has a maximum and a sum of its own.
-    Which argument says along which axis?"""
-
-    def shift(self, scores, axis):
-        return scores - scores.max()
-
-    def share(self, exponentials, axis):
-        return exponentials / exponentials.sum()
-
-
-@stable.mistakes_in(Softmax.power, costs=LAST_AXIS)
-class StablePower:
-    def powers_of_2(self, shifted):
-        """Your weights match powers of 2 in place of powers of e. Which function of NumPy is
-        exp?"""
-        return np.exp2(shifted)
-
-    def scores_negated(self, shifted):
-        """The larger a score, the less weight it gets, so the sign in the exponent is the wrong way
-        round."""
-        return np.exp(-shifted)
-
-    def exp_left_out(self, shifted):
-        """You divide the scores themselves by their sum, or what is left of them after a
-        subtraction. Which step makes each of them positive, and large ones count more?"""
-        return shifted
-
-
-# ---------------------------------------------------------------------- numpy_self_attention
-
-ROOT_OF_LENGTH = (
-    "Your numbers match scores divided by the root of the number of words. The scale is about the "
-    "width of a key, the number of terms in one dot product. Which axis of `key` is that?"
-)
-
-
-class InSteps(Steps):
-    """The reference step by step, so that a mistake can take one of them otherwise."""
-
-    def answer(self, query, key, value, mask=None):
-        scores = self.compare(query, key) / self.divisor(query, key, value)
-        weights = self.fill(self.share(self.hide(scores, mask)), mask)
-        return self.result(self.collect(weights, query, key, value), weights, scores)
-
-    def compare(self, query, key):
-        return query @ key.mT
-
-    def divisor(self, query, key, value):
-        return key.shape[-1] ** 0.5
-
-    def hide(self, scores, mask):
-        return hidden_by_infinity(scores, mask)
-
-    def share(self, scores):
-        return scores.softmax(dim=-1)
-
-    def fill(self, weights, mask):
-        return weights if mask is None else weights.masked_fill(~mask, 0.0)
-
-    def collect(self, weights, query, key, value):
-        return weights @ value
-
-    def result(self, output, weights, scores):
-        return output, weights
-
-
-class OfWords(InSteps):
-    """The same, of words: queries, keys and values are made first, and all are NumPy arrays."""
-
-    def answer(self, X, Wq, Wk, Wv):
-        made = (torch.from_numpy(item) for item in self.project(X, Wq, Wk, Wv))
-        results = InSteps.answer(self, *made)
-        if isinstance(results, Tensor):
-            return results.numpy()
-        return tuple(item.numpy() for item in results)
-
-    def project(self, X, Wq, Wk, Wv):
-        return X @ Wq, X @ Wk, X @ Wv
-
-
-@in_numpy.mistakes_in(OfWords.divisor, costs=EXACT, of=OfWords)
-class InNumpyDivisor:
-    @called("√ of the length")
-    @message(ROOT_OF_LENGTH)
-    def root_of_length(self, query, key, value):
-        return len(query) ** 0.5
-
-    def divided_by_the_number_of_words(self, query, key, value):
-        """Your numbers match scores divided by the number of words. It is the root of the width of
-        a key, √d_k. Which axis of `key` is that?"""
-        return len(query)
-
-    def always_divided_by_2(self, query, key, value):
-        """You divide by 2, as in the example, where d_k is 4. With another width it is another
-        root."""
-        return 2.0
-
-
-@in_numpy.mistake("√ of the word vectors' width", costs=EXACT)
-class RootOfWordWidth(OfWords):
-    """Your numbers match scores divided by √D, the width of the words in X. What counts is the
-    width of queries and keys, after the projection."""
-
-    def answer(self, X, Wq, Wk, Wv):
-        self.root = X.shape[1] ** 0.5
-        return super().answer(X, Wq, Wk, Wv)
-
-    def divisor(self, query, key, value):
-        return self.root
-
-
-@in_numpy.mistakes_in(OfWords.share, costs=ROWS, of=OfWords)
-class InNumpyShare:
-    def softmax_over_the_columns(self, scores):
-        """Your columns sum to one, and it should be your rows, because row i says how word i shares
-        out its attention."""
-        return scores.softmax(dim=0)
-
-    def softmax_over_the_whole_matrix(self, scores):
-        """Your weights sum to one over the whole matrix. Each row is one word's attention and sums
-        to one by itself."""
-        return scores.flatten().softmax(dim=0).reshape(scores.shape)
-
-    def the_sum_loses_its_axis(self, scores):
-        """Each row should be divided by its own sum, but your sums are spread along the other axis.
-        The matrix is square, so NumPy does not complain. Which argument of `sum` helps?"""
-        exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-        return exponentials / exponentials.sum(dim=-1)
-
-    @costs(LARGE)
-    def one_maximum_for_the_whole_matrix(self, scores):
-        """You subtract the largest score of the whole matrix. In a row far below it all
-        exponentials are 0, and 0 divided by 0 is NaN. Each row needs a maximum of its own."""
-        exponentials = (scores - scores.max()).exp()
-        return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@in_numpy.mistakes_in(OfWords.project, costs=ROWS)
-class InNumpyProject:
-    def query_and_key_swapped(self, X, Wq, Wk, Wv):
-        """You score keys against queries. Row i of the scores belongs to the query of word i."""
-        return X @ Wk, X @ Wq, X @ Wv
-
-    @costs(EXACT)
-    def words_averaged_instead_of_values(self, X, Wq, Wk, Wv):
-        """Your weights are right, but what you average are the words in X. What are Wv and V
-        for?"""
-        return X @ Wq, X @ Wk, X
-
-    @costs(EXACT)
-    def keys_averaged_instead_of_values(self, X, Wq, Wk, Wv):
-        """Your weights are right, but what you average are the keys. What are Wv and V for?"""
-        return X @ Wq, X @ Wk, X @ Wk
-
-    @variants("first, second", ((0, 0), (1, 1)))
-    def one_map_for_queries_and_keys(self, X, Wq, Wk, Wv, first, second):
-        """Queries and keys are made by the same map, so your scores are symmetric. Which map makes
-        the queries, which the keys?"""
-        maps = Wq, Wk
-        return X @ maps[first], X @ maps[second], X @ Wv
-
-    def words_not_projected(self, X, Wq, Wk, Wv):
-        """You compare the words in X themselves. Which maps make queries and keys of them?"""
-        return X, X, X @ Wv
-
-
-@in_numpy.mistakes_in(OfWords.hide, costs=ROWS, of=OfWords)
-class InNumpyHide:
-    def the_future_hidden(self, scores, mask):
-        """Your words attend to themselves and to earlier words only. There is no mask here, so
-        every word is compared with every word. (The mask over the future comes in lecture 4.)"""
-        future = torch.ones(scores.shape, dtype=torch.bool).triu(1)
-        return scores.masked_fill(future, -math.inf)
-
-
-# --------------------------------------------------------------- scaled_dot_product_attention
 
 ROOT_OF_AXIS_ONE = (
     "Your numbers match scores divided by the root of the length of axis 1, `shape[1]`. That is "
@@ -403,6 +64,26 @@ class ScaledDivisor:
     @message(ROOT_OF_AXIS_ONE)
     def root_of_querys_axis_one(self, query, key, value):
         return query.shape[1] ** 0.5
+
+    @called("√ of axis 2")
+    @variants("which", (0, 1))
+    def root_of_axis_two(self, query, key, value, which):
+        """Your numbers match scores divided by the root of the length of axis 2, `shape[2]`. That is the
+        width only where there are exactly three axes. How do you name the last axis, however many
+        there are?"""
+        return (query, key)[which].shape[2] ** 0.5
+
+    def always_divided_by_2(self, query, key, value):
+        """You divide by 2, as in the example, where d_k is 4. With another width it is another
+        root."""
+        return 2.0
+
+    @called("d_k ** 1 / 2 for the root")
+    @variants("divisor, means", ((lambda d_k: d_k / 2, "d_k / 2"), (lambda d_k: 2 * d_k, "2 d_k")))
+    def power_before_division(self, query, key, value, divisor, means):
+        """Your numbers match scores divided by {means}. `** 1 / 2` takes the power 1 and then divides by
+        2. A root is `** 0.5` or `math.sqrt`."""
+        return divisor(key.shape[-1])
 
     @called("√ of the value's width")
     def root_of_value_width(self, query, key, value):
@@ -532,6 +213,14 @@ class ScaledHide:
         be lower still, and then the hidden keys get all the weight. Which number is below all
         others?"""
         return scores if mask is None else scores.masked_fill(~mask, low)
+
+    @costs(ANY_MASK)
+    @variants("low", (-1e4, -1e5, -1e3, -100.0))
+    def a_number_added_that_is_not_low_enough(self, scores, mask, low):
+        """You add a number such as -10000 to the score of a hidden key. If that score is above the others
+        by more, the key keeps the weight, or took it from the others. Fill in minus infinity in place of
+        the score, and nothing of it is left."""
+        return scores if mask is None else scores + low * ~mask
 
     @costs(ANY_MASK)
     def mask_needs_all_axes(self, scores, mask):
@@ -731,6 +420,14 @@ class ScaledAnswer:
         without = InSteps.answer(self, query, key, value)
         return without[0], InSteps.answer(self, query, key, value, mask)[1]
 
+    @costs(MASK, ANY_MASK)
+    def a_new_axis_put_into_the_mask(self, query, key, value, mask=None):
+        """You put a new axis into the mask, as for heads, so its axes no longer lie under those of the
+        scores. Here the mask comes with an axis for the heads where there are any. It broadcasts as it
+        is."""
+        wider = None if mask is None else mask.unsqueeze(1)
+        return InSteps.answer(self, query, key, value, wider)
+
     @costs(ANY_AXES)
     def sentences_of_a_batch_mixed(self, query, key, value, mask=None):
         """Your words attend to words of other sentences, because the leading axes were flattened
@@ -761,40 +458,3 @@ class ScaledResult:
     def output_returned_without_the_weights(self, output, weights, scores):
         """The output is right, but it comes alone. The weights are asked for, too."""
         return output
-
-
-def shared(costs: Step, mistakes: list[Mistake]) -> None:
-    """Name the same mistakes in NumPy, with queries, keys and values made from words."""
-    for mistake in mistakes:
-        changed = {name: way for name, way in vars(mistake.in_steps).items() if callable(way)}
-        of_words = type("OfWordsOtherwise", (OfWords,), changed)
-        in_numpy.mistake(mistake.name, mistake.message, costs)(of_words)
-
-
-shared(LARGE, scaled.named("overflow")[-1:])
-shared(
-    EXACT,
-    scaled.named(
-        "not scaled",
-        "divided by d_k",
-        "multiplied by √d_k",
-        "√ of the value's width",
-        "softmax taken twice",
-        "weights transposed before the sum",
-        "values added to the output",
-    ),
-)
-shared(
-    ROWS,
-    scaled.named(
-        "scaled after the softmax",
-        "scores returned for weights",
-        "results in the wrong order",
-        "output returned without the weights",
-        "scores negated",
-        "no softmax",
-        "exp without the division",
-        "plain mean of the values",
-        "cosine similarity",
-    ),
-)
