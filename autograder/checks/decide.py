@@ -177,13 +177,18 @@ def decide(
         name: source_of(assignment.part(name).reference, assignment.course.libraries)
         for name in broken
     }
+
+    def with_ours() -> Trial:
+        """The part with ours in the place of the broken ones, on other inputs: those of the first time may be noted."""
+        return Trial(_asked(drawn_for(part, seed + 1), probe, disallowed, ours))
+
     try:
         attempts = _asked(drawn, probe, disallowed, {})
     except NotAwarded as reason:
         if broken and reason.obstacle is Obstacle.DISALLOWED:
             # what is disallowed may be an earlier part's doing, which costs points there
             with contextlib.suppress(NotAwarded):
-                return _with_substitutes(Trial(_asked(drawn, probe, disallowed, ours)), broken)
+                return _with_substitutes(with_ours(), broken)
         return nothing(part, str(reason), reason.obstacle)
     if all(item.actual.status == "missing" for item in attempts):
         why = time.spent_on(
@@ -211,7 +216,7 @@ def decide(
 
     if broken and not alone.all_right and not untouched:
         with contextlib.suppress(NotAwarded):
-            again = Trial(_asked(drawn, probe, disallowed, ours))
+            again = with_ours()
             # an earlier part that is not answered says so when this one calls it
             if not again.unanswered:
                 verdict = _better_of(alone, again, broken)
