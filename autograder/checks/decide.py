@@ -43,7 +43,7 @@ from autograder.checks.missing import (
     why_unanswered,
 )
 from autograder.checks.notebook_source import modules_beside
-from autograder.checks.reply import observations_in
+from autograder.checks.reply import observations_in, refuse_forged
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import GraderError, note
 from autograder.probe.disallowed import Disallowed
@@ -400,5 +400,7 @@ def _attempts_in(answers: bytes, drawn: DrawnCases, disallowed: Disallowed) -> l
                 f"the probe itself failed over `{drawn.part.name}`: {seen.error.type}: "
                 f"{seen.error.message}, in {seen.error.line}"
             )
+    for request, right, seen in zip(drawn.requests, drawn.expected, observations, strict=True):
+        refuse_forged(request, right, seen)
     attempts = [CaseRun(drawn, number, seen) for number, seen in enumerate(observations)]
     return [replace(item, problem=problem_with(item)) for item in attempts]
