@@ -147,7 +147,8 @@ def visible(expected: Tensor, got: Any) -> Tensor | str:
     got = got.bool()
     if got.squeeze().shape == expected.squeeze().shape:
         return got.reshape(expected.shape)
-    same_keys = got.dim() == expected.dim() and got.shape[-1] == expected.shape[-1]
+    # one row for every query, of as many sentences and keys
+    same_keys = got.shape[:-2] == expected.shape[:-2] and got.shape[-1] == expected.shape[-1]
     if same_keys and _fits(expected, got):
         return _of_all_rows(expected.expand_as(got), got)
     if _fits(got, expected):

@@ -42,7 +42,7 @@ from autograder.checks.missing import (
     why_unanswered,
 )
 from autograder.checks.notebook_source import modules_beside
-from autograder.checks.reply import observations_in
+from autograder.checks.reply import observations_in, refuse_forged
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import GraderError, note
 from autograder.probe.disallowed import Disallowed
@@ -188,7 +188,10 @@ def decide(
     if again and again.all_right:
         return _with_substitutes(again)
     try:
-        alone = alone or Trial(_asked(drawn, probe, disallowed, {}))
+        if alone is None:
+            # on other inputs, if there was a first time: those may have been noted, with what ours made of them
+            drawn = drawn_for(part, seed + bool(ours))
+            alone = Trial(_asked(drawn, probe, disallowed, {}))
     except NotAwarded as reason:
         # what is disallowed may be an earlier part's doing, which costs points there
         return _with_substitutes(again) if again else nothing(part, str(reason), reason.obstacle)
@@ -404,5 +407,7 @@ def _attempts_in(answers: bytes, drawn: DrawnCases, disallowed: Disallowed) -> l
                 f"the probe itself failed over `{drawn.part.name}`: {seen.error.type}: "
                 f"{seen.error.message}, in {seen.error.line}"
             )
+    for request, right, seen in zip(drawn.requests, drawn.expected, observations, strict=True):
+        refuse_forged(request, right, seen)
     attempts = [CaseRun(drawn, number, seen) for number, seen in enumerate(observations)]
     return [replace(item, problem=problem_with(item)) for item in attempts]

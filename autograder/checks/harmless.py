@@ -23,7 +23,7 @@ import re
 import statistics
 import textwrap
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partialmethod
 from pathlib import Path
 from types import (
     AsyncGeneratorType,
@@ -41,6 +41,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from IPython.core.autocall import ExitAutocall
 from torch import nn, optim
 from torch.nn import functional, init
 from torch.nn.utils import rnn
@@ -68,12 +69,14 @@ PLAIN = frozenset({
     "_", "__", "___", "__call__", "__doc__", "__file__", "__init__", "__len__", "__name__",
     "__qualname__", "__version__", "_forward_hooks", "_forward_pre_hooks",
 })  # fmt: skip
-# what may be set of modules, and of their settings by how the names of these begin
+# what may be set of modules, and of their settings by how the names of these begin, but for one whose text
+# some versions run as code
 SWITCHES = frozenset({"torch.backends.cudnn.benchmark", "torch.backends.cudnn.deterministic"})
 SETTINGS = {
     "rcParams": ("axes.", "figure.", "font.", "grid.", "image.", "legend.", "lines.", "xtick.", "ytick."),
     "environ": ("CUBLAS_", "CUDA_", "KMP_", "MKL_", "OMP_", "PYTHONHASHSEED", "TOKENIZERS_"),
 }  # fmt: skip
+RUN_AS_CODE = "axes.prop_cycle"
 # lines that IPython reads: magics whose text is code; that do not run while grading, or change nothing but
 # what is shown; and those of which only such a text is harmless
 RUNNING = frozenset({"capture", "time", "timeit"})
@@ -327,15 +330,22 @@ TYPES_OF_OBJECTS = (
 )  # fmt: skip
 
 
-# whatever is drawn leads to these, which save files and choose what draws
-OF_FIGURES = (
-    "matplotlib.axes.Axes", "matplotlib.backend_bases.FigureCanvasBase",
-    "matplotlib.backend_bases.FigureManagerBase", "matplotlib.figure.Figure",
-)  # fmt: skip
+# what functions of a package make or lead to, whose classes a notebook need not name: whatever is drawn
+# saves files and chooses what draws, and whatever logs knows where to
+MADE_BY_FUNCTIONS = {
+    "matplotlib": (
+        "matplotlib.axes.Axes", "matplotlib.backend_bases.FigureCanvasBase",
+        "matplotlib.backend_bases.FigureManagerBase", "matplotlib.figure.Figure",
+    ),
+    "logging": ("logging.Logger", "logging.Manager", "logging.StreamHandler"),
+}  # fmt: skip
 OF_A_CLASS = re.compile(r"""(?:\bself\.|\bdef |\bregister_buffer\(")([A-Za-z]\w*)""")
+# of these, every notebook has some: functions, also those that Cython has compiled, errors, which hold
+# what lacks an attribute, and `exit`, which holds what runs the notebook
 LED_ASTRAY = (
-    AsyncGeneratorType, BuiltinFunctionType, CodeType, CoroutineType, FrameType, FunctionType,
-    GeneratorType, MethodType, ModuleType, TracebackType,
+    AsyncGeneratorType, AttributeError, BuiltinFunctionType, CodeType, CoroutineType, ExitAutocall,
+    FrameType, FunctionType, GeneratorType, MethodType, ModuleType, NameError, TracebackType,
+    type(np.random.default_rng), type(np.random.Generator.normal),
 )  # fmt: skip
 
 
@@ -361,7 +371,7 @@ def taken(modules: frozenset[str]) -> frozenset[str]:
 
 @cache
 def _of_any_object() -> frozenset[str]:
-    """Names that attributes have wherever code leads to functions, modules or frames."""
+    """Names that attributes have wherever code leads to functions, modules, frames or the kernel."""
     kinds = (*LED_ASTRAY, *TYPES_OF_OBJECTS)
     return frozenset().union(*map(dir, kinds), *map(_set_in, kinds))
 
@@ -381,7 +391,7 @@ def prepare() -> None:
 def _classes_of(module: str) -> Iterator[type]:
     """The classes that a notebook can get at by what it may use of a module."""
     names = sorted(f"{module}.{name}" for name in MODULES[module])
-    for place in OF_FIGURES if module.partition(".")[0] == "matplotlib" else names:
+    for place in MADE_BY_FUNCTIONS.get(module.partition(".")[0], names):
         there, _, name = place.rpartition(".")
         value = getattr(importlib.import_module(there), name, None)
         if isinstance(value, type):
@@ -404,9 +414,10 @@ def of_course(libraries: tuple[str, ...]) -> frozenset[str]:
 def _set_in(kind: type) -> frozenset[str]:
     """Names of the attributes that a class gives its objects when they are made."""
     makers = [base.__dict__.get("__init__") for base in kind.__mro__]
+    plain = [maker.func if isinstance(maker, partialmethod) else maker for maker in makers]
     return frozenset(
         step.argval
-        for maker in makers
+        for maker in plain
         if isinstance(maker, FunctionType)
         for step in dis.get_instructions(maker)
         if step.opname == "STORE_ATTR"

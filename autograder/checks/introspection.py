@@ -6,7 +6,8 @@ what is closed while it is asked. What leads there is without number, so what is
 costs an honest one some time, and no points.
 
 A module is only used for what is in it and is never a value, so wherever one of its names is read, this is
-seen. Attributes of everything else are those of tensors, layers, pictures and the like, or the notebook's own.
+seen: it means that module alone, and is nobody's attribute. Attributes of everything else are those of tensors,
+layers, pictures and the like, or the notebook's own.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from autograder.bounds import MOST_CODE, MOST_NESTED, SECONDS_TO_READ, Allowance
 from autograder.checks import harmless
 from autograder.checks.notebook_source import UNREADABLE, once_a_cell, parsed
 
+# what gives a name to something else than a variable, or takes it away
+NAMING_NO_VARIABLE = (ast.Attribute, ast.Global, ast.Nonlocal, ast.alias, ast.keyword)
 # methods of a layer whose text is the name of one of its tensors or layers from then on
 NAMING = ("add_module", "register_buffer", "register_module", "register_parameter")
 BY_NAME = {"getattr": ast.Load, "hasattr": ast.Load, "setattr": ast.Store, "delattr": ast.Del}
@@ -65,12 +68,13 @@ def introspects(
         with (time or Allowance(SECONDS_TO_READ)).drawn_on():
             found = [_used_in(source) for source in sources]
             given = [_used_in(source) for source in of_course]
+            notebook = _Notebook(frozenset(libraries), frozenset(name for name, _ in beside))
+            for used in (*given, *found):
+                notebook.take(used)
+            # each name of a module is looked for, so that this takes its time as well
+            return next(filter(None, map(notebook.odd_in, found)), "")
     except (*UNREADABLE, OutOfTime):
         return UNREAD
-    notebook = _Notebook(frozenset(libraries), frozenset(name for name, _ in beside))
-    for used in (*given, *found):
-        notebook.take(used)
-    return next(filter(None, map(notebook.odd_in, found)), "")
 
 
 @dataclass
@@ -85,6 +89,7 @@ class Used:
         changed: those that are set or deleted.
         attributes: of what has no name.
         own: attributes that the notebook itself makes.
+        bound: names of its variables, parameters, functions and classes.
         wrapping: of what `wraps` is called with a function and nothing else.
     """
 
@@ -95,6 +100,7 @@ class Used:
     changed: set[tuple[str, ...]] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
     wrapping: set[str] = field(default_factory=set)
 
 
@@ -112,10 +118,14 @@ class _Notebook:
         self.imported: set[str] = set()  # names of what is taken out of modules
         self.taken_from: set[str] = set()
         self.own = {*harmless.of_course(tuple(sorted(libraries)))}
+        self.bound: set[str] = set()
+        self.chains: set[tuple[str, ...]] = set()
 
     def take(self, used: Used) -> None:
         """Let what a cell imports and makes be there for all others."""
         self.own |= used.own
+        self.bound |= used.bound
+        self.chains |= used.chains
         for name, module, item in used.imports:
             place = f"{module}.{item}" if item else module
             if not item or self._is_module(place):
@@ -130,10 +140,12 @@ class _Notebook:
 
     def _odd_in(self, used: Used) -> Iterator[str]:
         yield used.odd
-        for _, module, item in used.imports:
+        for name, module, item in used.imports:
             yield self._odd_import(module, item)
-        # a module is nobody's value, so that it has no second name
-        yield from (name for name in used.names if name in self.modules)
+            # what else has the name of a module would be read as that module is
+            yield name if name in self.modules and name in self.others else ""
+        # a module is nobody's value, so that it has no second name, and its name means nothing else
+        yield from (name for name in (*used.names, *used.bound) if name in self.modules)
         yield from (name for name in used.names if name.startswith("_") and not self._is_own(name))
         for chain in used.chains:
             yield self._odd_chain(chain)
@@ -145,6 +157,11 @@ class _Notebook:
         for name in used.wrapping:
             yield "" if self.modules.get(name) == {"functools"} else "wraps"
         yield from (name for name in used.attributes if not self._may_be_read(name))
+
+    @cached_property
+    def others(self) -> set[str]:
+        """Names that mean something else than a module; all is taken by then."""
+        return self.bound | self.imported | harmless.BUILT_IN
 
     def _odd_import(self, module: str, item: str) -> str:
         if not self._is_module(module):
@@ -164,9 +181,7 @@ class _Notebook:
             rest = list(chain[1:])
             if _is_absent(place):
                 continue
-            while place and rest and self._is_module(inner := _inner(place, rest[0])):
-                place = inner
-                rest.pop(0)
+            *_, place = self._inward(place, rest)
             if place and not rest:
                 return chain[-1]
             if place and not self._may_be_taken(place, name := rest.pop(0)):
@@ -174,6 +189,14 @@ class _Notebook:
             if odd := next((name for name in rest if not self._may_be_read(name)), ""):
                 return odd
         return ""
+
+    def _inward(self, place: str, rest: list[str]) -> Iterator[str]:
+        """A module, and the one in it that each of the next names means; these names are taken out of the rest."""
+        yield place
+        while place and rest and self._is_module(inner := _inner(place, rest[0])):
+            place = inner
+            rest.pop(0)
+            yield place
 
     def _may_be_set(self, chain: tuple[str, ...]) -> bool:
         places = (".".join([place, *chain[1:]]) for place in self.modules.get(chain[0], ()))
@@ -211,6 +234,9 @@ class _Notebook:
     def _listed(self) -> frozenset[str]:
         """What is imported of the modules that are no course's and no student's; all is taken by then."""
         used = {place for places in self.modules.values() for place in places} | self.taken_from
+        for root, *rest in self.chains:
+            for place in self.modules.get(root, ()):
+                used.update(self._inward(place, [*rest]))
         return frozenset(used & harmless.MODULES.keys())
 
 
@@ -224,7 +250,8 @@ def _inner(place: str, name: str) -> str:
 def _is_absent(place: str) -> bool:
     """Whether nothing can be imported by this name here, nor where notebooks run."""
     first = place.partition(".")[0]
-    if not first or first in sys.modules:
+    # compilers make modules of such names, which stand in no file
+    if not first or first.startswith("_") or first in sys.modules:
         return False
     return first.isidentifier() and importlib.util.find_spec(first) is None
 
@@ -331,7 +358,7 @@ class _Reader:
                 return self._call(node, function, arguments, keywords)
             case ast.Subscript(
                 ast.Attribute(ast.Name(), attr=attr), ast.Constant(str() as name)
-            ) if name.startswith(harmless.SETTINGS.get(attr, ())):
+            ) if name.startswith(harmless.SETTINGS.get(attr, ())) and name != harmless.RUN_AS_CODE:
                 return ()
             case ast.Compare(left=left, comparators=others):
                 return [_what_it_is_of(one) for one in (left, *others)]
@@ -340,6 +367,8 @@ class _Reader:
             case ast.ClassDef(bases=bases, keywords=keywords):
                 if keywords or not all(map(_is_plain_base, bases)):
                     self._is_odd("metaclass")
+                if any(isinstance(one, ast.Import | ast.ImportFrom) for one in _outside(node)):
+                    self._is_odd("import")  # which makes a module an attribute of the class
             case ast.MatchClass(patterns=patterns, kwd_attrs=names):
                 used.attributes.update(names)
                 if patterns:
@@ -377,6 +406,8 @@ class _Reader:
             case _:
                 return
         self._give(given)
+        if not isinstance(node, NAMING_NO_VARIABLE):
+            self.used.bound.update(given)
 
     def _give(self, names: list[str]) -> None:
         self.used.own.update(names)
@@ -456,3 +487,13 @@ def _is_plain_base(node: Any) -> bool:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return isinstance(node, ast.Name)
+
+
+def _outside(kind: ast.ClassDef) -> Iterator[ast.AST]:
+    """What stands in a class and in none of its functions."""
+    todo: list[ast.AST] = [*kind.body]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            todo += ast.iter_child_nodes(node)

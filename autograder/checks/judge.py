@@ -143,7 +143,7 @@ def _changed_inputs(names: list[str], before: list[Any], after: list[Any]) -> Pr
             return _left_in_a_model(name, was, now if isinstance(now, dict) else {})
         if is_a_state(was) and "drawn_from" in was and str(was) != str(now):
             return _drawn_elsewhere(name, now)
-        if isinstance(was, dict | list) and not is_a_state(was) and was != now:
+        if isinstance(was, dict | list) and not is_a_state(was) and _differ(was, now):
             return Problem(
                 Kind.INPUT_CHANGED,
                 f"`{name}` was changed: work on a copy, as `{type(was).__name__}({name})` makes one",
@@ -231,6 +231,14 @@ def _listed(names: Any) -> str:
 
 
 ARRAYS = (torch.Tensor, np.ndarray)
+
+
+def _differ(was: Any, now: Any) -> bool:
+    """Whether plain values differ, of which one may have an array in it that has no yes or no."""
+    try:
+        return bool(was != now)
+    except (RuntimeError, ValueError):
+        return True
 
 
 def _are_both_pairs(one: Any, other: Any) -> bool:

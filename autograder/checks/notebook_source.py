@@ -501,7 +501,8 @@ class FilesBeside:
                 re.findall(r"\w+", text)
             )  # so that a text is not searched once for each file
             near = [each for each in self._unnamed if self._words[each] <= words]
-            for module in [one for one in near if re.search(rf"\b{re.escape(one)}\b", text)]:
+            # a name of several words stands there somewhere; to look for its ends takes far longer
+            for module in [one for one in near if one in words or one in text]:
                 for name, content in self._unnamed.pop(module).items():
                     found[name] = content
                     todo.append(content.decode("utf-8", "replace"))

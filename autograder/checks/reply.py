@@ -15,9 +15,22 @@ from autograder.bounds import (
     MOST_AXES,
     MOST_WORDS,
 )
+from autograder.checks.drawn_cases import is_a_state
 from autograder.files import cut
-from autograder.probe.messages import ErrorSeen, Observation, Unfit, WrongShape
+from autograder.probe.messages import (
+    AnyRequest,
+    ChainRequest,
+    ErrorSeen,
+    ModuleRequest,
+    Observation,
+    RepeatedRequest,
+    Unfit,
+    WrongShape,
+)
 from autograder.probe.wire import Opaque, WireError, decode
+
+# of which PyTorch has tensors, and few operations: nobody can compare them
+HARDLY_COMPUTED_WITH = (torch.uint16, torch.uint32, torch.uint64)
 
 
 def observations_in(message: bytes, number: int) -> list[Observation]:
@@ -30,6 +43,55 @@ def observations_in(message: bytes, number: int) -> list[Observation]:
     if len(found) != number and [seen.status for seen in found] != ["fault"]:
         raise WireError("not as many answers as were asked for")
     return [_cut(seen) for seen in found]
+
+
+def refuse_forged(request: AnyRequest, right: Observation, seen: Observation) -> None:
+    """See to it that an answer has what the probe itself puts around whatever a student's code does.
+
+    Args:
+        request: what was asked.
+        right: what comes of it with an answer of ours.
+        seen: what has come back.
+
+    Raises:
+        WireError: the probe has not sent it.
+    """
+    states = [
+        (was, now)
+        for was, now in zip(right.arguments, seen.arguments, strict=False)
+        if is_a_state(was)
+    ]
+    if seen.status == "returned" and not _is_wrapped_as_asked(request, seen.value):
+        raise WireError("a value that the probe does not send")
+    if not all(_is_of_one_form(was, now) for was, now in states):
+        raise WireError("a state that the probe does not send")
+
+
+def _is_wrapped_as_asked(request: AnyRequest, value: Any) -> bool:
+    if isinstance(request, ChainRequest):
+        return isinstance(value, tuple) and len(value) == len(request.argument_names)
+    if isinstance(request, ModuleRequest) and request.method is None:
+        form = {"parameters": {}, "distinct": 0, "buffers": [""], "modules": [""]}
+        return _is_of_one_form(form, value)
+    if isinstance(request, RepeatedRequest) and request.times > 1:
+        return isinstance(value, list) and len(value) == request.times
+    return True
+
+
+def _is_of_one_form(form: Any, value: Any) -> bool:
+    """Whether a value is of the type of a form, and so is what is in it: lists hold texts, and a dict of
+    truth values nothing else, under whatever names."""
+    if type(value) is not type(form):
+        return False
+    if isinstance(form, list):
+        return all(isinstance(item, str) for item in value)
+    if isinstance(form, dict) and form:
+        if all(isinstance(item, bool) for item in form.values()):
+            return all(isinstance(item, bool) for item in value.values())
+        return value.keys() == form.keys() and all(
+            _is_of_one_form(item, value[name]) for name, item in form.items()
+        )
+    return True
 
 
 def _cut(seen: Observation) -> Observation:
@@ -72,6 +134,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
     """
     if depth > DEEPEST_VALUE:  # whoever looks at a value goes down by calls
         raise WireError(f"an answer of more than {DEEPEST_VALUE} lists in lists")
+    if isinstance(value, torch.Tensor) and value.dtype in HARDLY_COMPUTED_WITH:
+        return Opaque(f"{value.dtype} tensor of shape {tuple(value.shape)}")
     if value is None or isinstance(value, bool | int | float | torch.Tensor | np.ndarray | Opaque):
         return value
     if isinstance(value, str):

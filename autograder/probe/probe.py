@@ -121,11 +121,12 @@ def _carry_out(
         return Observation(status="missing")
     try:
         with _in_place(ours, namespace), _quiet(), deadline(cpu, seconds, TimeLimit):
-            return _in_plain_form(run_case(subject, request))
+            try:
+                return _in_plain_form(run_case(subject, request))
+            except SubjectError as raised:  # whose text is made by the notebook's code, too
+                return Observation(status="raised", error=raised.seen)
     except TimeLimit:
         return Observation(status="timeout", seconds=cpu)
-    except SubjectError as raised:
-        return Observation(status="raised", error=raised.seen)
     except OUT_OF_ROOM as error:  # which the notebook has taken
         return Observation(status="raised", error=describe(error))
     except Exception as error:  # noqa: BLE001 (ours, and told as ours)

@@ -6,7 +6,7 @@ import contextlib
 import linecache
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from autograder.probe.messages import ErrorSeen
@@ -53,11 +53,21 @@ def describe(error: BaseException) -> ErrorSeen:
         linecache.checkcache(name)
         line = linecache.getline(name, number, frame.f_globals).strip() or line
     return ErrorSeen(
-        type(error).__name__,
-        [kind.__name__ for kind in type(error).__mro__],
-        str(error)[:LONGEST_MESSAGE],
+        _text_of(lambda: type(error).__name__),
+        [_text_of(lambda kind=kind: kind.__name__) for kind in type(error).__mro__],
+        _text_of(lambda: error),
         line[:LONGEST_MESSAGE],
     )
+
+
+def _text_of(what: Callable[[], object]) -> str:
+    """The text of what an error's own code may make; nothing where that raises an error, too."""
+    try:
+        return str(what())[:LONGEST_MESSAGE]
+    except (KeyboardInterrupt, TimeLimit):
+        raise
+    except BaseException:  # noqa: BLE001 (student code may raise SystemExit)
+        return ""
 
 
 def _is_in_a_package(file: str) -> bool:

@@ -103,7 +103,9 @@ class _Writer:
         if isinstance(value, tuple):
             return Ext(TUPLE, _bytes([self.pack(item) for item in value]))
         if isinstance(value, dict):
-            return {self.pack(str(key)): self.pack(item) for key, item in value.items()}
+            # of two keys with one text, the second counts, and the numbers of the first are not written
+            named = {self.pack(str(key)[:LONGEST_TEXT]): item for key, item in value.items()}
+            return {name: self.pack(item) for name, item in named.items()}
         if isinstance(value, Message):
             return self._message(value)
         if isinstance(value, Packed):

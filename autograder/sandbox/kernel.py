@@ -56,7 +56,7 @@ from autograder.sandbox.messages import (
     SpawnRequest,
     StandInOrder,
 )
-from autograder.sandbox.preload import forget_folders, import_all, settle
+from autograder.sandbox.preload import forget_folders, forget_what_nobody_finds, import_all, settle
 from autograder.sandbox.rest import FLAGS, Rest
 
 OUTPUTS = (
@@ -101,7 +101,9 @@ class Stream(io.TextIOBase):
     encoding = "UTF-8"
 
     def __init__(self, name: str, session: Session) -> None:
-        self.name, self.session = name, session
+        self.name = name
+        # a function, since whoever has what is printed to could else reach the channel
+        self._send = lambda text: session.send(None, "stream", {"name": name, "text": text})
         self._pieces: list[str] = []
         self._waiting = 0  # characters
         self._flushed = 0.0
@@ -126,7 +128,7 @@ class Stream(io.TextIOBase):
             text, self._pieces, self._waiting = "".join(self._pieces), [], 0
         self._flushed = time.monotonic()
         if text:
-            self.session.send(None, "stream", {"name": self.name, "text": text})
+            self._send(text)
 
 
 Request = SpawnRequest
@@ -144,6 +146,7 @@ def prepare(modules: Sequence[str]) -> None:
     import_all(modules)
     prepare_probe(modules)
     shell().exercise()
+    forget_what_nobody_finds()
     forget_folders()
 
 

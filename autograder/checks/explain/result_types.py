@@ -217,15 +217,24 @@ def _which_agree(expected: Sequence[Any], values: Sequence[Any]) -> list[bool]:
     ]
 
 
+def _other_dtypes(expected: Any, value: Any) -> Iterator[str]:
+    """The dtypes of tensors that should have another one, also of those in tuples."""
+    if isinstance(expected, tuple):
+        for wanted, found in zip(expected, value, strict=True):
+            yield from _other_dtypes(wanted, found)
+    elif isinstance(expected, torch.Tensor) and value.dtype != expected.dtype:
+        yield str(value.dtype)
+
+
 def _forms_of_right_numbers(item: CaseRun) -> Iterator[Explanation]:
     """The numbers are right, and yet something is not: its framework, its dtype, its inputs."""
     expected, value = item.expected.value, item.actual.value
     different = strict_differences(expected, value)
     if different and different.kind is Kind.DTYPE:
-        first: Any = value[0] if isinstance(value, tuple | list) and value else value
+        other = next(_other_dtypes(expected, value))
         yield Explanation(
             "another dtype",
-            f"The numbers are right, but they come as {str(first.dtype).removeprefix('torch.')}. Which "
+            f"The numbers are right, but they come as {other.removeprefix('torch.')}. Which "
             "step, or which tensor that your code makes, decides about the dtype?",
         )
     elif different:

@@ -9,7 +9,9 @@ from assignments import load
 from autograder.checks.decide import _better_of, decide
 from autograder.checks.drawn_cases import DrawnCases
 from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.probe.messages import Questions
 from autograder.probe.probe import answer
+from autograder.probe.wire import decode
 
 MASKS = load("a4_masks")
 DECODER = MASKS.part("decoder_mask")
@@ -54,6 +56,24 @@ def test_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
     assert problems["the shape (B, 1, T, T)"].startswith("expected shape")
     assert [found for found, _ in verdict.mistakes] == [name]
     assert verdict.stood_in == ("causal_mask",) and "ours in its place" in verdict.remark
+
+
+def test_the_second_trial_has_inputs_of_its_own():
+    """Between the two all is open again, so that what was noted in the first could be looked up in the second."""
+    asked = []
+
+    def probe(message):
+        asked.append(decode(message, Questions))
+        return answer(message, {"basic_self_attention": lambda x: x})
+
+    assignment = load("a2_self_attention")
+    part = assignment.part("basic_self_attention")
+    assert decide(assignment, part, probe, [""], failed_before=["attention_weights"]).stood_in
+    first, second = (
+        {request.arguments[0].numpy().tobytes() for request in questions.requests}
+        for questions in asked
+    )
+    assert first and second and first.isdisjoint(second)
 
 
 @pytest.mark.parametrize(

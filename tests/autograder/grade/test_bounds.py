@@ -253,6 +253,17 @@ KINDS = {
             "\n".join(f"{' ' * n}def {'g' if n else 'f'}():" for n in range(98)) + "\n" + " " * 98 + "a;" * 30_000
         ]), 2, 160
     ),
+    "names of files that nearly stand in a cell": (
+        lambda: read_beside(
+            ["a b " * 49_000] * 10, {f"{'-'.join(f'{n:09b}').translate({48: 'a', 49: 'b'})}.py": b"" for n in range(1, 300)}
+        ), 3, 64
+    ),
+    "modules that are looked for": (
+        lambda: introspects(
+            ["".join(f"import q{n}\n" for n in range(k, k + 10_000)) for k in range(0, 60_000, 10_000)],
+            time=Allowance(2),
+        ), 4, 200
+    ),
     "long names of files": (
         lambda: modules_beside(["1"] * 1_990, {f"{'a ' * 97}{n:03}.py": b"" for n in range(300)}), 1, 32
     ),

@@ -1,4 +1,5 @@
 import linecache
+import sys
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -46,6 +47,47 @@ def test_a_value_comes_back_with_the_arguments_as_they_are_afterwards():
     assert seen.status == "returned"
     assert torch.equal(seen.value, torch.full((2,), 2.0))
     assert torch.equal(seen.arguments[0], torch.ones(2))
+
+
+def _runs_on(_error):
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (lambda _error: 1 / 0, "raised"),
+        (lambda _error: sys.exit(), "raised"),
+        (lambda _error: 5, "raised"),
+        (_runs_on, "timeout"),
+    ],
+)
+def test_the_text_of_an_error_is_made_by_its_authors_code(text, status):
+    odd = type("Odd", (Exception,), {"__str__": text})
+
+    def f():
+        raise odd
+
+    seen = ask({"f": f}, seconds=0.3)
+    assert seen.status == status
+    assert status == "timeout" or (seen.error.type, seen.error.message) == ("Odd", "")
+
+
+def test_the_name_of_an_error_may_be_none():
+    named = type("Named", (type,), {"__name__": property(lambda _: 5)})
+
+    def f():
+        raise named("Odd", (Exception,), {})
+
+    assert ask({"f": f}).error.type == "5"
+
+
+def test_keys_of_one_text_are_one_key_and_long_ones_are_cut():
+    numbers = torch.arange(3.0)
+    seen = ask({"f": lambda: {1: torch.zeros(2), "1": numbers, "\ud800": 1, "x" * 70_000: 2}})
+    assert seen.status == "returned" and len(seen.value) == 3
+    assert torch.equal(seen.value["1"], numbers)
 
 
 def test_a_strided_argument_has_the_same_values_and_gaps_in_memory():

@@ -132,6 +132,23 @@ def test_no_machine_code_of_a_submission_is_mapped(zygote, road):
     assert "IT RAN" not in said, said
 
 
+def test_what_no_python_finds_is_not_there_either(zygote):
+    """A notebook is taken at its word with a module that is not there, so none may be there that is not found."""
+    code = """
+    import sys
+    from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+
+    def found(name):
+        return any(one.find_spec(name) for one in (BuiltinImporter, FrozenImporter, PathFinder))
+
+    places = {name.partition(".")[0] for name, one in sys.modules.items() if getattr(one, "__file__", None)}
+    print(sorted(one for one in places - {"__main__"} if not found(one)), "and no others")
+    import _pydevd_bundle
+    """
+    said = said_by(zygote, code, {})
+    assert "[] and no others" in said and "No module named '_pydevd_bundle'" in said, said
+
+
 def test_which_files_are_read():
     files = {
         "looks.py": b"import deeper",
