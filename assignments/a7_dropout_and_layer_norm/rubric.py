@@ -207,7 +207,12 @@ def scaled_and_shifted(expected: Any, got: Any) -> Judgement:
         return f"expected a module, got {kind_of(got)}"
     for name, wanted in expected["parameters"].items():
         if name not in found:
-            return f"`{name}` should be a parameter, but it is none, so an optimiser would never see it"
+            names = ", ".join(f"`{one}`" for one in found)
+            return (
+                f"a parameter should have the name `{name}`; the module's parameters: {names}"
+                if found
+                else f"`{name}` should be a parameter, but it is none, so an optimiser would never see it"
+            )
         problem = values_agree(wanted, found[name])
         if problem:
             return f"in a new module, `{name}` is not what it should be: {problem}"

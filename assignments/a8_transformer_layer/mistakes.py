@@ -10,6 +10,7 @@ from assignments.a8_transformer_layer.rubric import (
     ATTENDS,
     FEEDS_FORWARD,
     LAYER_DROPS,
+    LAYER_MANNERS,
     MAPS_DROP,
     MASKED,
     TWO_MAPS,
@@ -49,6 +50,14 @@ OWN_WORK = (
     "Your network does more than it should, because {} in it. That is the layer's work, in part 2. "
     "Here, return what `w_2` gives."
 )
+
+
+IN_EITHER_MODE = (
+    "Whatever `dropout` is, the same share of numbers is dropped, and in eval mode as well. `F.dropout`, "
+    "or an `nn.Dropout` that is made anew in every call, knows neither your argument nor the mode of your "
+    "module. Who tells it?"
+)
+SHARES = ((DEFAULT, "a tenth"), (0.5, "half"))  # of dropout as it is made without the argument
 
 
 @feed_forward.mistakes_in(Network.forward, costs=TWO_MAPS)
@@ -150,6 +159,12 @@ class FeedForwardBetween:
         but `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(torch.relu(hidden), self.dropout.p)
 
+    @costs(MAPS_DROP)
+    @variants("share", (DEFAULT, 0.5))
+    @message(IN_EITHER_MODE)
+    def a_fixed_dropout_in_either_mode(self, hidden, share):
+        return F.dropout(torch.relu(hidden), share)
+
     def leaky_ReLU(self, hidden):
         """Negative numbers get through your activation and only become smaller. The text has the
         ReLU, max(0, a), so whatever is negative becomes 0."""
@@ -177,9 +192,10 @@ class FeedForwardBetween:
 
 @feed_forward.mistakes_in(Network.__init__, costs=MAPS_DROP, of=Network)
 class FeedForwardInit:
-    def dropout_taken_and_not_kept(self, d_model, d_ff, dropout=DEFAULT):
-        """Whatever `dropout` is, your network drops a tenth. What becomes of the argument?"""
-        Network.__init__(self, d_model, d_ff)
+    @variants("share, named", SHARES)
+    def dropout_taken_and_not_kept(self, d_model, d_ff, dropout=DEFAULT, *, share, named):
+        """Whatever `dropout` is, your network drops {named}. What becomes of the argument?"""
+        Network.__init__(self, d_model, d_ff, share)
 
 
 # -------------------------------------------------------------------------- TransformerLayer
@@ -267,6 +283,19 @@ class EncoderLayerForward:
         x = self.add(self.layer_norm1, x, self.feed_forward)
         return self.add(self.layer_norm2, x, lambda x: self.attend(x, mask))
 
+    @costs(MASKED)
+    def stops_where_no_mask_is_given(self, x, mask):
+        """Your layer stops where no mask is given. `mask=None` is the default of the argument, and with `None`
+        every word sees every other. Is there a line that needs a tensor there?"""
+        return Layer.forward(self, x, mask)
+
+    @costs(LAYER_DROPS)
+    @called("dropout on the layer's input")
+    def input_dropped(self, x, mask=None):
+        """You drop numbers of x as it comes in, before the first equation. Dropout belongs on what a
+        sublayer gives, and x is added whole."""
+        return Layer.forward(self, self.dropout(x), mask)
+
     @costs(ATTENDS)
     def weights_returned_beside_the_result(self, x, mask=None):
         """You return a tuple of the result and the attention weights. The layer should return x
@@ -288,10 +317,18 @@ class EncoderLayerForward:
         x = x + self.drop(self.layer_norm2, self.feed_forward(x))
         return self.layer_norm2(self.layer_norm1(x))
 
-    def a_third_norm_on_top(self, x, mask=None):
+    @variants(
+        "norm",
+        (
+            lambda layer, x: F.layer_norm(x, x.shape[-1:]),
+            lambda layer, x: layer.layer_norm1(x),
+            lambda layer, x: layer.layer_norm2(x),
+        ),
+    )
+    def a_third_norm_on_top(self, x, mask=None, *, norm):
         """You normalise once more at the end. Each of the two lines has one norm, and the second
         line's is the last step."""
-        return F.layer_norm(Layer.forward(self, x, mask), x.shape[-1:])
+        return norm(self, Layer.forward(self, x, mask))
 
     def ReLU_at_the_end_of_the_layer(self, x, mask=None):
         """Nothing in your result is negative, because a ReLU follows the layer. The only ReLU
@@ -319,10 +356,20 @@ class EncoderLayerAdd:
         add first and then normalise the sum."""
         return norm(x) + self.dropout(sublayer(norm(x)))
 
-    def norm_before_the_sum(self, norm, x, sublayer):
+    @variants("dropped_first", (False, True))
+    def norm_before_the_sum(self, norm, x, sublayer, dropped_first):
         """You normalise each sublayer's output and add x afterwards. What is inside the brackets of
         LayerNorm in the equations?"""
-        return x + self.dropout(norm(sublayer(x)))
+        change = sublayer(x)
+        return x + (norm(self.dropout(change)) if dropped_first else self.dropout(norm(change)))
+
+    @costs(LAYER_DROPS)
+    @called("dropout on what the feed-forward network reads")
+    def network_input_dropped(self, norm, x, sublayer):
+        """You drop numbers before the feed-forward network reads them. It should read the x of the first
+        equation whole, and dropout belongs on what it gives."""
+        read = x if norm is self.layer_norm1 else self.dropout(x)
+        return norm(x + self.dropout(sublayer(read)))
 
     @costs(LAYER_DROPS)
     @message(DROPPED)
@@ -420,11 +467,23 @@ class EncoderLayerInit:
         self.feed_forward.dropout.p = 0.0
 
     @costs(LAYER_DROPS)
-    def a_fixed_dropout_behind_the_sublayers(self, d_model, num_heads, d_ff, dropout=DEFAULT):
-        """Whatever `dropout` is, a tenth of each sublayer's output is dropped. The network gets the
+    @variants("share, named", SHARES)
+    def a_fixed_dropout_behind_the_sublayers(
+        self, d_model, num_heads, d_ff, dropout=DEFAULT, *, share, named
+    ):
+        """Whatever `dropout` is, {named} of each sublayer's output is dropped. The network gets the
         argument, but which number does the layer's own `nn.Dropout` get?"""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
-        self.dropout.p = DEFAULT
+        self.dropout.p = share
+
+    @costs(LAYER_MANNERS)
+    @called("another ε in the norms")
+    @variants("eps", (1e-6, 1e-8, 1e-12))
+    def other_epsilon(self, d_model, num_heads, d_ff, dropout=DEFAULT, *, eps):
+        """The ε of your norms is another than 1e-5, which is the default of `nn.LayerNorm`. In float32 the
+        difference hardly shows. Which number does the text name?"""
+        Layer.__init__(self, d_model, num_heads, d_ff, dropout)
+        self.layer_norm1.eps = self.layer_norm2.eps = eps
 
     @costs(ATTENDS)
     def one_head(self, d_model, num_heads, d_ff, dropout=DEFAULT):
@@ -449,6 +508,20 @@ class EncoderLayerAttend:
         whole sentence, so the layer makes no mask of its own."""
         causal = masks.causal_mask(x.shape[1], x.device)
         return Layer.attend(self, x, causal if mask is None else mask & causal)
+
+    def one_more_axis_for_the_mask(self, x, mask):
+        """You give the mask one more axis. It comes in a shape that broadcasts to (B, H, T, T), and a mask
+        for each sentence is already (B, 1, T, T) or (B, 1, 1, T)."""
+        return Layer.attend(self, x, None if mask is None else mask.unsqueeze(1))
+
+    @costs(LAYER_DROPS)
+    @called("dropout on what attention reads")
+    @variants("times", (1, 3))
+    def attention_input_dropped(self, x, mask, times):
+        """You drop numbers of x before attention reads them. Query, key and value are x as it came in, and
+        dropout belongs on what attention gives."""
+        read = [self.dropout(x) for _ in range(times)] * (3 // times)
+        return self.self_attn(*read, mask)[0]
 
     @variants("cut", (lambda mask: mask[:, :1], lambda mask: mask[..., :1]))
     def first_entries_of_the_mask_alone(self, x, mask, cut):
@@ -486,6 +559,11 @@ class EncoderLayerDrop:
         """Your layer also drops numbers in eval mode. `nn.Dropout` follows the mode by itself, but
         `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(change, self.dropout.p)
+
+    @variants("share", (DEFAULT, 0.5))
+    @message(IN_EITHER_MODE)
+    def a_fixed_dropout_in_either_mode(self, norm, change, share):
+        return F.dropout(change, share)
 
     def whole_words_dropped(self, norm, change):
         """In train mode your layer drops a sublayer's output for whole words, as `nn.Dropout1d`

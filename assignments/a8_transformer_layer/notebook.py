@@ -295,9 +295,9 @@ print("✓ PositionwiseFeedForward")
 # <details><summary>Hint on the dropout</summary>
 #
 # The dropout in the equations is applied to the sublayer's output, inside the sum. What comes in is never
-# dropped, so with a dropout of nearly 1 each line would give the norm of its $x$. One `nn.Dropout` may serve in
-# several places, since it draws anew each time. The dropout inside the feed-forward network is made by that
-# network. Where does the network get its probability from?
+# dropped, neither where it is read nor where it is added, so with a dropout of nearly 1 each line would give the
+# norm of its $x$. One `nn.Dropout` may serve in several places, since it draws anew each time. The dropout inside
+# the feed-forward network is made by that network. Where does the network get its probability from?
 #
 # </details>
 
@@ -338,7 +338,11 @@ def test_layer_by_hand():
                 parameter.zero_()
         layer.self_attn.w_o.bias.copy_(torch.tensor([0.0, 0.0, 4.0, 0.0]))
         layer.feed_forward.w_2.bias.copy_(torch.tensor([-2.0, 2.0, 0.0, 0.0]))
-        result = layer(torch.tensor([[[4.0, 0.0, 0.0, 0.0]]]))  # from (1, 1, 4)
+        x = torch.tensor([[[4.0, 0.0, 0.0, 0.0]]])  # (1, 1, 4)
+        result = layer(x)
+    assert x.flatten().tolist() == [4, 0, 0, 0], (
+        "x was changed: compute into a new tensor, without +="
+    )
     assert isinstance(result, torch.Tensor), f"expected x alone, got {type(result).__name__}"
     assert result.shape == (1, 1, 4), f"expected shape (1, 1, 4), got {tuple(result.shape)}"
     assert torch.allclose(result, torch.tensor([-1.0, 1.0, 1.0, -1.0]), atol=1e-3), (
@@ -366,6 +370,22 @@ def test_layer_line_by_line():
         "for the same example, with sublayers that read their input and a second norm that multiplies "
         f"by 2 and adds 10, expected {expected.tolist()}, got {result.flatten().tolist()}. What "
         "does each sublayer read, and which norm follows which sum?"
+    )
+
+
+def test_layer_of_faint_words():
+    layer = TransformerLayer(4, 2, 3, 0.1).eval()
+    with torch.no_grad():
+        for part in (layer.self_attn, layer.feed_forward):
+            for parameter in part.parameters():
+                parameter.zero_()
+        layer.layer_norm1.weight.fill_(0.001)
+        result = layer(torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]))
+    expected = torch.tensor([0.3015, -0.3015, 0.3015, -0.3015])  # 0.001 / √(0.001² + 1e-5)
+    assert torch.allclose(result.flatten(), expected, atol=1e-3), (
+        "with sublayers that give 0 and a first norm that multiplies by 0.001, expected "
+        f"{expected.tolist()} for the word (1, -1, 1, -1), got {result.flatten().tolist()}. Which ε have "
+        "your norms?"
     )
 
 
@@ -449,11 +469,32 @@ def test_layer_what_is_dropped():
         )
 
 
+def test_layer_reads_everything():
+    torch.manual_seed(8)
+    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7, dropout=0.5).train()
+    attention, network = layer.self_attn, layer.feed_forward
+    x = torch.tensor([1.0, -1, 1, -1, 1, -1]).repeat(2, 5, 1)  # a word's numbers add up to 0
+    with torch.no_grad():
+        for parameter in (*attention.parameters(), *network.parameters()):
+            parameter.zero_()
+        for adds_up, passes_on in ((attention.w_v, attention.w_o), (network.w_1, network.w_2)):
+            adds_up.weight.fill_(1.0)
+            adds_up.weight[0] = -1.0
+            passes_on.weight.copy_(torch.tensor([[9.0], [9], [9], [-9], [-9], [-9]]))
+        result = layer(x)
+    assert torch.allclose(result, x, atol=1e-2), (
+        "each sublayer gives 0 here if it reads whole words, so x should come out as it came in, but the first "
+        f"word comes out as {result[0, 0].tolist()}. Do you drop numbers before a sublayer reads them?"
+    )
+
+
 test_layer_by_hand()
 test_layer_line_by_line()
+test_layer_of_faint_words()
 test_layer_mask()
 test_layer_dropout()
 test_layer_what_is_dropped()
+test_layer_reads_everything()
 print("✓ TransformerLayer")
 
 # %% check="TransformerLayer"

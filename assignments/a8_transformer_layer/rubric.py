@@ -21,6 +21,7 @@ from assignments.common.layers import (
     drops_together,
     layer_drops,
     left_to_chance,
+    whole_inputs,
     words_agree,
 )
 from autograder.checks.cases import Build, Case, Randn
@@ -282,6 +283,8 @@ MASKED = encoder_layer.step(
     1,
     last_word_hidden(2, 4),
     last_word_hidden(2, 4, mask=(4, 4)),
+    # with as many heads as words, a mask (T, 1, T) answers wrongly where it stops with an error elsewhere
+    last_word_hidden(2, HEADS, mask=(HEADS, HEADS)),
     last_word_hidden(4, 5, mask=(4, 1, 1, 5)),
     last_word_hidden(2, 5, mask=(2, 1, 5, 5)),
     last_word_hidden(2, 4, mask=(4, 4), dropout=0.5),
@@ -294,6 +297,7 @@ LAYER_DROPS = encoder_layer.step(
     layer(B=2, T=3, dropout=EVERYTHING, training=True),
     layer(B=2, T=5, dropout=EVERYTHING),
     *left_to_chance(SUBLAYERS),
+    *whole_inputs(SUBLAYERS),
     judge=layer_drops,
 )
 LAYER_MANNERS = encoder_layer.step(

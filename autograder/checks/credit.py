@@ -1,13 +1,15 @@
 """Charge an error once: decide which of the steps that failed cost points.
 
 A missing scale makes every number of a layer wrong, and a step that asks about masks fails with all
-others. Two rules keep one error from costing a whole part:
+others. Three rules keep one error from costing a whole part:
 
 1. A mistake that has a name costs the steps of which its author says so, or else the first that it
    explains. Other steps that it explains are wrong, and keep their points. Where its author only
    gives a reason why it costs more (it is as good as no answer), it costs all that it breaks. Of two
    mistakes, each costs what it would cost alone.
-2. What has no name costs half of a part at most, as long as the part is right in its plainest case,
+2. Gradients that are wrong in the same way in several steps cost the last of these. Another one keeps its
+   points if the numbers are right there.
+3. What has no name costs half of a part at most, as long as the part is right in its plainest case,
    which is the smallest one of the first step that compares numbers.
 """
 
@@ -36,7 +38,7 @@ from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.judge import problem_with
 from autograder.checks.mistakes import Mistake
 from autograder.checks.verdicts import Waived
-from autograder.probe.messages import ModuleRequest, Observation
+from autograder.probe.messages import CallRequest, ModuleRequest, Observation
 
 Find = Callable[[], Diagnosis | None]
 
@@ -57,8 +59,10 @@ def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
         return why
     cause = _best_cause(failed, attempts, find)
     why |= dict.fromkeys(cause.spares, Waived.SAME)
+    charged = [step for step in failed if not why[step]]
+    why |= dict.fromkeys(_gradients_of_a_later_step(charged, attempts), Waived.SAME)
     if _right_in_its_plainest_case(attempts):
-        lost = _points(cause.costs)
+        lost = _points(step for step in cause.costs if not why[step])
         for step in failed:
             if why[step] or step in cause.costs:
                 continue
@@ -67,6 +71,25 @@ def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
             else:
                 lost += step.points
     return why
+
+
+def _gradients_of_a_later_step(
+    charged: Sequence[Step], attempts: Sequence[CaseRun]
+) -> Iterator[Step]:
+    """Steps in which nothing but gradients is wrong, and in the same way as in a later one."""
+    right = {item.step for item in attempts if not item.problem}
+    wrong = {
+        step: [item for item in attempts if item.step is step and item.problem] for step in charged
+    }
+    ways = {
+        step: {item.problem.kind for item in items if item.problem and item.case.gradient}
+        for step, items in wrong.items()
+    }
+    for number, step in enumerate(charged):
+        later = set().union(*(ways[other] for other in charged[number + 1 :]))
+        alone = step in right and all(item.case.gradient for item in wrong[step])
+        if alone and ways[step] & later:
+            yield step
 
 
 @dataclass(frozen=True)
@@ -181,7 +204,9 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
     if item.case.chance is not None:
         return alike(item.case, given, item.actual)
     if item.case.random and not isinstance(given.value, dict):
-        return drew_the_same(given, item.actual)
+        # a function has no eval mode, so its judge compares any two results
+        judged = isinstance(item.request, CallRequest) and problem_with(item, given) is None
+        return judged or drew_the_same(given, item.actual)
     if problem_with(item, given) is None:
         return True
     if item.step.strict or item.case.gradient:

@@ -164,10 +164,15 @@ def _fault(error: Exception) -> Observation:
 
 @contextlib.contextmanager
 def _in_place(ours: Mapping[str, Any], namespace: dict[str, Any]) -> Iterator[None]:
-    """Put stand-ins in place of the student's own earlier parts, and take them out again."""
+    """Put stand-ins in place of the student's own earlier parts, and take them out again.
+
+    The notebook may have given a part other names as well, as in ``Norm = LayerNorm``.
+    """
     missing = object()
-    before = {name: namespace.get(name, missing) for name in ours}
-    namespace.update(ours)
+    own = {id(namespace[name]): name for name in ours if callable(namespace.get(name))}
+    others = {name: ours[own[id(value)]] for name, value in namespace.items() if id(value) in own}
+    before = {name: namespace.get(name, missing) for name in (*ours, *others)}
+    namespace.update({**others, **ours})
     try:
         yield
     finally:

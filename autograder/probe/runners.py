@@ -9,6 +9,7 @@ What the code under test raises passes through as a `SubjectError`; every other 
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -88,7 +89,7 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     Without a method the value is what the module holds: its parameters, how many of them are
     distinct (a tensor may have two names), the names of its buffers and those of its submodules.
     """
-    dtype, state, training = getattr(torch, request.dtype), request.state, request.training
+    dtype, training = getattr(torch, request.dtype), request.training
     with errors_are_its_own():
         made = subject(*request.construct, **request.keywords)
     if not isinstance(made, nn.Module):
@@ -96,7 +97,8 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     with errors_are_its_own():
         if dtype is not torch.float32:  # a module is made so, and what it holds otherwise shows
             made.to(dtype)
-        unfit = _load(made, state)
+        places = _places_of(made, request.state)
+        unfit = _load(made, {places[name]: value for name, value in request.state.items()})
         made.train(training)
     if unfit:
         return Observation(status="unfit", unfit=unfit)
@@ -117,9 +119,31 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
             getattr(made, request.before_method or request.method)(*arguments)
     calls = [_arguments(request)] * request.times
     with errors_are_its_own():
-        named = list(made.named_parameters(remove_duplicate=False))
-    parameters: dict[str, torch.Tensor] = {name: one for name, one in named if name in state}
+        held = dict(made.named_parameters(remove_duplicate=False))
+    parameters: dict[str, torch.Tensor] = {
+        name: held[place] for name, place in places.items() if place in held
+    }
     return _observe(use, calls, request, parameters=parameters)
+
+
+def _places_of(made: nn.Module, state: dict[str, torch.Tensor]) -> dict[str, str]:
+    """Under which name a module holds each of the weights that are to be set.
+
+    It may have them as attributes of the names that are asked, such as a property, and hold them under others.
+    """
+    own = made.state_dict()
+    places = {name: name for name in state}
+    lacking = [name for name in state if name not in own]
+    if lacking:
+        tensors = (
+            *made.named_parameters(remove_duplicate=False),
+            *made.named_buffers(remove_duplicate=False),
+        )
+        held = {id(tensor): name for name, tensor in tensors if name in own}
+        for name in lacking:
+            with contextlib.suppress(AttributeError):
+                places[name] = held.get(id(operator.attrgetter(name)(made)), name)
+    return places
 
 
 def _load(made: nn.Module, state: dict[str, torch.Tensor]) -> Unfit | None:

@@ -291,3 +291,54 @@ class NetworkForTheExampleByHand(NetworkInOneLine):
 class NetworkThatReturnsAPair(NetworkInOneLine):
     def forward(self, x):
         return super().forward(x), None
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkOfProperties(nn.Module):
+    """The maps stand in a list, and properties have the names that are asked for."""
+
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.net = nn.Sequential(
+            nn.Linear(d_model, d_ff), nn.ReLU(), nn.Dropout(dropout), nn.Linear(d_ff, d_model)
+        )
+
+    @property
+    def w_1(self):
+        return self.net[0]
+
+    @property
+    def w_2(self):
+        return self.net[-1]
+
+    def forward(self, x):
+        return self.net(x)
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkThatIsASequential(nn.Sequential):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.add_module("w_1", nn.Linear(d_model, d_ff))
+        self.add_module("relu", nn.ReLU())
+        self.add_module("dropout", nn.Dropout(dropout))
+        self.add_module("w_2", nn.Linear(d_ff, d_model))
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkWithAMapOverWords(Maps):
+    def forward(self, x):
+        inner = torch.vmap(torch.vmap(lambda word: self.w_1.weight @ word + self.w_1.bias))
+        return self.w_2(F.dropout(inner(x).clamp(min=0), self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward", named="a fixed dropout in either mode")
+class NetworkWithABareDropout(Maps):
+    def forward(self, x):
+        return self.w_2(F.dropout(F.relu(self.w_1(x))))
+
+
+@BANK.wrong("PositionwiseFeedForward", named="dropout taken and not kept")
+class NetworkThatDropsHalf(Maps):
+    def forward(self, x):
+        return self.w_2(F.dropout(F.relu(self.w_1(x)), training=self.training))

@@ -309,13 +309,13 @@ class LayerForMasksOfOneSentence(Taken):
         return super().forward(x, mask)
 
 
-@BANK.wrong("TransformerLayer", told=("stops with ValueError", "wrong with `mask` given"))
+@BANK.wrong("TransformerLayer", named="one more axis for the mask")
 class LayerForMasksOfThreeAxes(Taken):
     def forward(self, x, mask=None):
         return super().forward(x, None if mask is None else mask.unsqueeze(1))
 
 
-@BANK.wrong("TransformerLayer", told=("stops with TypeError", "wrong without `mask`"))
+@BANK.wrong("TransformerLayer", named="stops where no mask is given")
 class LayerThatMustHaveAMask(Taken):
     def forward(self, x, mask):
         return super().forward(x, mask)
@@ -549,3 +549,130 @@ class LayerWhoseNetworkHasItsDefault(nn.Module):
 class LayerThatCutsTheMask(LayerInTwoLines):
     def forward(self, x, mask=None):
         return super().forward(x, None if mask is None else mask[:, :1])
+
+
+class AddAndNorm(nn.Module):
+    def __init__(self, d_model, dropout):
+        super().__init__()
+        self.norm, self.drop = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x, sublayer):
+        return self.norm(x + self.drop(sublayer(x)))
+
+
+@BANK.right("TransformerLayer")
+class LayerWhoseNormsAreProperties(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff, dropout)
+        self.around = nn.ModuleList(AddAndNorm(d_model, dropout) for _ in range(2))
+
+    @property
+    def layer_norm1(self):
+        return self.around[0].norm
+
+    @property
+    def layer_norm2(self):
+        return self.around[1].norm
+
+    def forward(self, x, mask=None):
+        x = self.around[0](x, lambda x: self.self_attn(x, x, x, mask)[0])
+        return self.around[1](x, self.feed_forward)
+
+
+@BANK.right("TransformerLayer")
+class LayerWithDropoutOnItsWeights(LayerInTwoLines):
+    """Dropout on the attention weights is up to its author."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.heads = num_heads
+
+    def forward(self, x, mask=None):
+        attn = self.self_attn
+        q, k, v = (
+            layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for layer in (attn.w_q, attn.w_k, attn.w_v)
+        )
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        seen = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
+        weights = scores.masked_fill(~seen, -1e9).softmax(-1) * seen
+        found = attn.w_o((self.drop(weights) @ v).transpose(1, 2).flatten(2))
+        x = self.layer_norm1(x + self.drop(found))
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer", named="dropout on what attention reads")
+class LayerThatDropsWhatAttentionReads(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        read = self.drop(x)
+        x = self.layer_norm1(x + self.drop(self.self_attn(read, read, read, mask)[0]))
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer", told="wrong in train mode with dropout")
+class LayerThatDropsKeys(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, self.drop(x), x, mask)[0]))
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer", named="dropout on what the feed-forward network reads")
+class LayerThatDropsWhatTheNetworkReads(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(x + self.drop(self.feed_forward(self.drop(x))))
+
+
+@BANK.wrong("TransformerLayer", named="dropout on the layer's input")
+class LayerThatDropsItsInput(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        return super().forward(self.drop(x), mask)
+
+
+@BANK.wrong("TransformerLayer", named="a fixed dropout in either mode")
+class LayerWithDropoutsMadeInForward(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + nn.Dropout(0.1)(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(x + nn.Dropout(0.1)(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer", named="a fixed dropout behind the sublayers")
+class LayerThatDropsHalf(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.p = 0.5
+
+
+@BANK.wrong("TransformerLayer", told=("stops with RuntimeError", "wrong with `mask` given"))
+class LayerThatAsksWhetherTheMaskIsTrue(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        return super().forward(x, mask if mask else None)
+
+
+@BANK.wrong("TransformerLayer", named="stops where no mask is given")
+class LayerThatTurnsTheMaskRoundTwice(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        return super().forward(x, ~(~mask))
+
+
+@BANK.wrong("TransformerLayer", named="a third norm on top")
+class LayerWithTheSecondNormTwice(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        return self.layer_norm2(super().forward(x, mask))
+
+
+@BANK.wrong("TransformerLayer", named="norm before the sum")
+class LayerThatNormsWhatWasDropped(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        x = x + self.layer_norm1(self.drop(self.self_attn(x, x, x, mask)[0]))
+        return x + self.layer_norm2(self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer", named="another ε in the norms")
+class LayerWithAnotherEpsilon(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.layer_norm1 = nn.LayerNorm(d_model, eps=1e-6)
+        self.layer_norm2 = nn.LayerNorm(d_model, eps=1e-6)

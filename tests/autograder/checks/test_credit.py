@@ -113,6 +113,51 @@ def test_what_has_no_name_costs_all_that_it_spoils_where_the_plainest_case_is_wr
     assert lost(part_with([0]), lambda x: x) == ["the scale", "any size", "shares"]
 
 
+def part_with_gradients(*first):
+    part = Part("shares(x (T, D)) -> z (T, D)", scaled_shares, ("lecture 0", "link"))
+    part.step("the scale", 1, *first, case(3, 4).with_gradients())
+    part.step("any size", 2, case(5, 3), case(2, 5).with_gradients())
+    return part
+
+
+def test_gradients_that_are_wrong_in_the_same_way_are_charged_once():
+    assert charged(part_with_gradients(case(3, 4)), lambda x: scaled_shares(x.detach())) == {
+        "the scale": Waived.SAME,
+        "any size": Waived.NO,
+    }
+
+
+def test_a_step_in_which_nothing_is_right_is_not_spared_for_its_gradients():
+    def stops(x):
+        raise ValueError("fnord")
+
+    assert lost(part_with_gradients(), stops) == ["the scale", "any size"]
+    assert lost(part_with_gradients(case(3, 4)), stops) == ["the scale", "any size"]
+
+
+def test_numbers_that_are_wrong_beside_gradients_are_charged():
+    def detached_and_turned_round(x):
+        return scaled_shares(x.detach()).flip(0)
+
+    part = part_with_gradients(case(1, 4), case(3, 4))
+    assert lost(part, detached_and_turned_round) == ["the scale", "any size"]
+
+
+def exact(expected, got):
+    return None if (got - expected).abs().max() <= 1e-3 else "off by more than a thousandth"
+
+
+def test_what_a_judge_forgives_is_no_other_mistake():
+    part = part_with([0])
+    large = Case("large", lambda randn: [randn(7, 4)], random=True)
+    part.step("large", 1, large, judge=exact)
+    assert charged(part, lambda x: unscaled(x) + 5e-4 * (len(x) == 7)) == {
+        "the scale": Waived.NO,
+        "any size": Waived.SAME,
+        "large": Waived.SAME,
+    }
+
+
 def test_that_all_stops_with_an_error_is_no_mistake_in_particular():
     def stops(x):
         raise ValueError("fnord")

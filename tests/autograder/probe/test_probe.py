@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
+from torch import nn
 
 from autograder.checks.follow_through import source_of
 from autograder.probe.drawing import Picture
@@ -183,6 +184,52 @@ def test_a_stand_in_is_used_for_one_call_and_taken_out_again():
     seen = ask(namespace, torch.zeros(2, 3), substitutes=substitutes)
     assert torch.allclose(seen.value, torch.full((2, 2), 0.5))
     assert namespace["attention_weights"] is len
+
+
+def test_a_stand_in_is_also_used_under_other_names_of_the_same_part():
+    namespace = {"f": lambda x: namespace["Weights"](x) + namespace["own"](x)}
+    namespace |= {"attention_weights": abs, "Weights": abs, "own": len}
+    substitutes = {"attention_weights": source_of(attention.attention_weights, ("course_utils",))}
+    seen = ask(namespace, torch.zeros(2, 3), substitutes=substitutes)
+    assert torch.allclose(seen.value, torch.full((2, 2), 2.5))
+    assert namespace["attention_weights"] is namespace["Weights"] is abs
+    assert namespace["own"] is len
+
+
+class Named(nn.Module):
+    """Holds its layer under another name than it goes by."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 1)])
+
+    @property
+    def w(self):
+        return self.layers[0]
+
+    def forward(self, x):
+        return self.w(x)
+
+
+def test_weights_are_set_by_the_names_of_attributes_also_where_they_are_properties():
+    state = {"w.weight": torch.tensor([[1.0, 2.0]]), "w.bias": torch.tensor([5.0])}
+    x = torch.tensor([[3.0, 4.0]])
+    seen = ask({"f": Named}, x, kind="module", method="forward", state=state, gradient=True)
+    assert seen.value.tolist() == [[16.0]]
+    assert {name: one.tolist() for name, one in seen.gradients.items()} == {
+        "x0": [[1.0, 2.0]],
+        "w.weight": [[3.0, 4.0]],
+        "w.bias": [1.0],
+    }
+
+
+def test_a_weight_that_an_attribute_only_computes_is_not_found():
+    class Computed(Named):
+        w = property(lambda self: nn.Linear(2, 1))
+
+    state = {"w.weight": torch.ones(1, 2)}
+    seen = ask({"f": Computed}, torch.ones(1, 2), kind="module", method="forward", state=state)
+    assert seen.unfit.missing == ["w.weight"]
 
 
 def translator(**options):
