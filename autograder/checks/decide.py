@@ -189,8 +189,8 @@ def decide(
         return _with_substitutes(again)
     try:
         if alone is None:
-            # on other inputs, if there was a first time: those may have been noted, with what ours made of them
-            drawn = drawn_for(part, seed + bool(ours))
+            if ours:  # the first inputs may have been noted, with what ours make of them
+                drawn = drawn_for(part, seed + 1)
             alone = Trial(_asked(drawn, probe, disallowed, {}))
     except NotAwarded as reason:
         # what is disallowed may be an earlier part's doing, which costs points there
