@@ -7,6 +7,7 @@ import linecache
 import os
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from autograder.probe.messages import ErrorSeen
@@ -54,7 +55,7 @@ def describe(error: BaseException) -> ErrorSeen:
         line = linecache.getline(name, number, frame.f_globals).strip() or line
     return ErrorSeen(
         _text_of(lambda: type(error).__name__),
-        [_text_of(lambda kind=kind: kind.__name__) for kind in type(error).__mro__],
+        [_text_of(partial(getattr, kind, "__name__")) for kind in type(error).__mro__],
         _text_of(lambda: error),
         line[:LONGEST_MESSAGE],
     )

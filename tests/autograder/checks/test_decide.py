@@ -59,16 +59,17 @@ def test_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
 
 
 def test_the_second_trial_has_inputs_of_its_own():
-    """Between the two all is open again, so that what was noted in the first could be looked up in the second."""
-    asked = []
+    """Between the two all is open again, and what was noted in the first could be looked up in the second."""
+    asked, names = [], {}
+    exec("def basic_self_attention(x): return attention_weights(x)", names)
 
     def probe(message):
         asked.append(decode(message, Questions))
-        return answer(message, {"basic_self_attention": lambda x: x})
+        return answer(message, names)
 
     assignment = load("a2_self_attention")
     part = assignment.part("basic_self_attention")
-    assert decide(assignment, part, probe, [""], failed_before=["attention_weights"]).stood_in
+    decide(assignment, part, probe, [""], failed_before=["attention_weights"])
     first, second = (
         {request.arguments[0].numpy().tobytes() for request in questions.requests}
         for questions in asked
