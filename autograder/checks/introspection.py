@@ -180,6 +180,9 @@ class _Notebook:
         for place in self.modules.get(chain[0], ("",)):
             rest = list(chain[1:])
             if _is_absent(place):
+                # IPython and the probe may have put something there all the same
+                if odd := next((name for name in rest if self._is_inner(name)), ""):
+                    return odd
                 continue
             *_, place = self._inward(place, rest)
             if place and not rest:
@@ -221,6 +224,11 @@ class _Notebook:
 
     def _may_be_read(self, name: str) -> bool:
         return name in harmless.attributes() or name in harmless.PLAIN or self._is_own(name)
+
+    def _is_inner(self, name: str) -> bool:
+        """Whether a name may lead into an object, of whatever kind it is."""
+        hidden = name.startswith("_") or name in harmless.taken(self._listed)
+        return hidden and name not in harmless.PLAIN
 
     def _is_own(self, name: str) -> bool:
         """Whether a name is the notebook's, and no library has what it could mean instead."""

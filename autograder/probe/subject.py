@@ -7,8 +7,9 @@ import linecache
 import os
 import traceback
 from collections.abc import Callable, Iterator
-from functools import partial
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from autograder.probe.messages import ErrorSeen
 
@@ -54,17 +55,17 @@ def describe(error: BaseException) -> ErrorSeen:
         linecache.checkcache(name)
         line = linecache.getline(name, number, frame.f_globals).strip() or line
     return ErrorSeen(
-        _text_of(lambda: type(error).__name__),
-        [_text_of(partial(getattr, kind, "__name__")) for kind in type(error).__mro__],
-        _text_of(lambda: error),
+        _text_of(attrgetter("__name__"), type(error)),
+        [_text_of(attrgetter("__name__"), kind) for kind in type(error).__mro__],
+        _text_of(str, error),
         line[:LONGEST_MESSAGE],
     )
 
 
-def _text_of(what: Callable[[], object]) -> str:
-    """The text of what an error's own code may make; nothing where that raises an error, too."""
+def _text_of(read: Callable[[Any], object], what: object) -> str:
+    """What is read of something, which an error's own code may make; nothing where that raises an error, too."""
     try:
-        return str(what())[:LONGEST_MESSAGE]
+        return str(read(what))[:LONGEST_MESSAGE]
     except (KeyboardInterrupt, TimeLimit):
         raise
     except BaseException:  # noqa: BLE001 (student code may raise SystemExit)

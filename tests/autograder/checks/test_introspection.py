@@ -187,6 +187,8 @@ ATTACKS = {
         "import absent as error\ndef f(error): return error.__traceback__",
         "import absent as kind\nfor kind in x: kind.__globals__",
         "import _cython_0 as kinds\nkinds.generator",
+        "import absent as Out\nOut.__class__.__base__.__subclasses__()",
+        "import absent as attention_weights\ndef f(x): return attention_weights.__globals__['sys']",
     ],
 }  # fmt: skip
 
@@ -218,7 +220,7 @@ HONEST = [
     "def f(x:\n    import gc",  # never runs
     "plt.rcParams['figure.figsize'] = (8, 4)\ntorch.backends.cudnn.deterministic = True",
     "print(f'{type(x)}', type(x), '{:.2f} {}'.format(1.5, x), isinstance(x, type(y)))",
-    "import pandas_that_is_not_there as pd\npd.DataFrame({'a': [1]}).plot()",
+    "import pandas_that_is_not_there as pd\npd.DataFrame({'a': [1]}).plot()\nprint(pd.__version__)",
     "torch.softmx(x)",
     """
 class Net(nn.Module):
