@@ -95,7 +95,13 @@ def usual_id(text: str) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """What somebody probably meant who wrote a name that there is not, as a question; empty if nothing is near.
+    """What somebody probably meant who wrote a name that there is not, as a question; empty if nothing is near."""
+    found = nearest(name, known)
+    return f"Did you mean {printable(found)}?" if found else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The name that was probably meant; empty if none is near.
 
     Args:
         name: as it was written, perhaps in short, as a path, or in other letters.
@@ -107,8 +113,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     near = [key for key in names if wanted and begin.match(key)]
     if wanted not in names and len(near) != 1:
         near = difflib.get_close_matches(wanted, names, n=1, cutoff=0.75)
-    found = wanted if wanted in names else next(iter(near), "")
-    return f"Did you mean {printable(names[found])}?" if found else ""
+    return names.get(wanted) or next((names[key] for key in near), "")
 
 
 def listed(names: Sequence[str]) -> str:

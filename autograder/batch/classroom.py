@@ -14,7 +14,12 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.batch.course import course_secret, open_assignment
+from autograder.batch.course import (
+    assignments_of,
+    course_secret,
+    open_assignment,
+    open_course,
+)
 from autograder.batch.engine import Engine
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.batch.pool import Pool
@@ -27,7 +32,7 @@ from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
 from autograder.checks.course import course as taught_course
 from autograder.errors import CourseError
-from autograder.files import cut, listed, meant, printable
+from autograder.files import cut, listed, meant, nearest, printable
 from autograder.grade.messages import Job, ReleasedCell
 from autograder.grade.report import Report
 from autograder.grade.submission import InvalidSubmission, read_folder
@@ -166,11 +171,24 @@ def _submitted(course: Path, assignment: str) -> list[str]:
     # also where it is a link to nothing
     students = sorted(path.name for path in folders if os.path.lexists(path / assignment))
     if not students:
+        submitted = course / "submitted"
+        others = (path for depth in ("*/*/*.ipynb", "*/*.ipynb") for path in submitted.glob(depth))
+        lies = next(iter(misplaced(course, assignment)), None) or min(others, default=None)
+        found = f"found others, such as {printable(str(lies))}" if lies else "found nothing"
         raise CourseError(
-            f"nothing to grade: no folder matches {course / 'submitted'}/STUDENT/{assignment}. "
-            "Put each student's notebook there, or collect them with nbgrader."
+            f"nothing to grade: no folder matches {submitted}/STUDENT/{assignment}, {found}. Each student's notebook "
+            f"belongs there, as {submitted}/STUDENT/{assignment}/{assignment}.ipynb."
         )
     return students
+
+
+def misplaced(course: Path, assignment: str) -> list[Path]:
+    """What students have in ``submitted/`` that is named nearly like an assignment, so that it is not graded."""
+    there = assignments_of(open_course(course), course)
+    found = (course / "submitted").glob("[!.]*/[!.]*")
+    return sorted(
+        path for path in found if path.name not in there and nearest(path.name, there) == assignment
+    )
 
 
 def job_of_class(

@@ -139,6 +139,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with engine_for(settings, allowed_modules(options.assignment)) as engine:
             graded, lines = _graded(options, settings, engine)
+            lost = [] if options.student else _misplaced(options)
     except KeyboardInterrupt:
         print("\nstopped; what is graded is kept, and the same command goes on", file=sys.stderr)
         return 130
@@ -153,7 +154,17 @@ def run(options: argparse.Namespace) -> int:
     if waiting:
         waits = "waits" if len(waiting) == 1 else "wait"
         print(f"{len(waiting)} {waits} for a person: {', '.join(map(printable, waiting))}")
-    return 1 if failed else 0
+    if lost:
+        print(
+            f"{len(lost)} not graded, since its folder is not called {options.assignment}: {', '.join(lost)}"
+        )
+    return 1 if failed or lost else 0
+
+
+def _misplaced(options: argparse.Namespace) -> list[str]:
+    from autograder.batch.classroom import misplaced
+
+    return [printable(str(path)) for path in misplaced(options.course, options.assignment)]
 
 
 def _graded(

@@ -2,13 +2,18 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from assignments import load
+from autograder.batch.classroom import _submitted, misplaced
 from autograder.batch.course import course_secret, scores_in
 from autograder.checks.decide import decide, seed_of
+from autograder.errors import CourseError
 from autograder.probe.messages import Questions
 from autograder.probe.wire import decode, encode
-from tests.sample_class import ASSIGNMENT
+from tests.sample_class import ASSIGNMENT, new_course
 
 MAKE = "import sys, pathlib, autograder.batch.course as c; print(c.course_secret(pathlib.Path(sys.argv[1])))"
 
@@ -44,6 +49,37 @@ def test_who_made_it_a_moment_earlier_wins(tmp_path, monkeypatch):
 
     monkeypatch.setattr("autograder.batch.course.secrets.token_hex", token)
     assert course_secret(tmp_path) == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        (f"ada/{ASSIGNMENT.upper()}/x.ipynb", f"such as submitted/ada/{ASSIGNMENT.upper()}."),
+        (f"ada/{ASSIGNMENT}.ipynb", f"such as submitted/ada/{ASSIGNMENT}.ipynb."),
+        ("ada/a2/x.ipynb", "such as submitted/ada/a2."),
+        (f"{ASSIGNMENT}/ada/x.ipynb", f"such as submitted/{ASSIGNMENT}/ada/x.ipynb."),
+        ("x.zip", "found nothing."),
+    ],
+)
+def test_where_nothing_can_be_graded_it_is_said_what_lies_there(
+    tmp_path, monkeypatch, place, found
+):
+    new_course(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    path = Path("submitted", place)
+    path.parent.mkdir(parents=True)
+    path.touch()
+    with pytest.raises(CourseError) as stopped:
+        _submitted(Path(), ASSIGNMENT)
+    said = str(stopped.value)
+    assert f"no folder matches submitted/STUDENT/{ASSIGNMENT}, " in said and found in said
+
+
+def test_work_in_a_folder_of_another_name_is_not_taken_for_nothing(tmp_path):
+    new_course(tmp_path)
+    for name in (f"ada/{ASSIGNMENT}", "ben/a2", "cem/notes", "dee/a4_masks", f"eve/.{ASSIGNMENT}"):
+        (tmp_path / "submitted" / name).mkdir(parents=True)
+    assert misplaced(tmp_path, ASSIGNMENT) == [tmp_path / "submitted/ben/a2"]
 
 
 def inputs(secret):
