@@ -658,8 +658,8 @@ draw_rates(
 #
 # - **A norm in the right place makes larger rates usable.** With warm-up, pre-LN's median at 0.03 is 0.98, where
 #   post-LN and the stack without a norm get about 0.1.
-# - **At 0.01 without warm-up, post-LN is far behind after 120 steps.** Its median is 0.27 and its best seed 0.72, where
-#   pre-LN's worst is above 0.95. After 480 steps it has caught up (section 7).
+# - **At 0.01 without warm-up, post-LN is far behind after 120 steps.** Its median is 0.27, where pre-LN's worst seed is
+#   above 0.9. After 480 steps it has caught up (section 7).
 # - **At a small rate there may be no difference.** If 0.003 without warm-up is the only setting you try, neither the
 #   order nor the norm seems to matter.
 #
@@ -986,7 +986,7 @@ draw_rates(
 post, pre, none = (default[order] for order in ("post-LN", "pre-LN", "no norm"))  # (seeds, rates)
 assert post[:, 0].median() > 0.8 and pre[:, 0].median() > 0.8
 assert abs(post[:, 0].median() - pre[:, 0].median()) < 0.1
-assert post[:, 1].max() < 0.85 and pre[:, 1].min() > 0.95 and post[:, 1].median() < 0.5
+assert post[:, 1].median() < 0.5 and pre[:, 1].min() > 0.9  # single seeds differ by machine
 assert pre[:, 0].median() > post[:, 0].median() - 0.005
 assert none[:, :2].min() > 0.8 and none[:, 2].max() < 0.12
 post, pre, none = recorded["warm-up"].values()
@@ -1219,8 +1219,9 @@ for row in rows.values():
 # right more than 85 % of the time, and a model of two layers has only 200 sequences to train on.
 #
 # Dropout has a rival, **early stopping**, which keeps the model of the step at which the loss on a validation set is
-# smallest. It is not free: our script evaluates every 40 steps on 1 000 sequences, five times as many as it trains on. How good
-# the choice is has to be measured on a third set, the test set. The table gives medians of ten seeds.
+# smallest. It is not free: our script evaluates every 40 steps on 1 000 sequences, five times as many as it trains on.
+# How good the choice is has to be measured on a third set, the test set. The table gives medians of ten seeds at one
+# learning rate, 0.003.
 
 # %% tags=["hide-input"]
 RECORDED = """\
