@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from assignments.a5_multi_head_attention.rubric import (
     ANY_SIZE,
     MANNERS,
+    MASKED,
     OWN_FEATURES,
     SIDE_BY_SIDE,
     TO_ITSELF,
@@ -71,6 +72,15 @@ class SplitByReshapeAlone(SplitInSteps):
 
     def placed(self, cut):
         return cut
+
+
+@split.mistake("reshape without transpose", RESHAPED_IN, costs=OWN_FEATURES)
+class SplitByViewAlone(SplitByReshapeAlone):
+    """A view stops where the words have gaps in memory."""
+
+    def cut(self, x, num_heads):
+        B, T, d_model = x.shape
+        return x.view(B, num_heads, T, d_model // num_heads)
 
 
 @split.mistakes_in(SplitInSteps.placed, costs=OWN_FEATURES)
@@ -525,12 +535,39 @@ class MultiHeadAsked:
         return query, query, query
 
 
+@multi_head.mistakes_in(InSteps.forward, costs=TO_ITSELF)
+class MultiHeadForward:
+    def stops_where_no_mask_is_given(self, query, key, value, mask):
+        """Your module stops where no mask is given. `mask=None` is the default of the argument, and `None`
+        hides nothing. Is there a line that needs a tensor there?"""
+        return InSteps.forward(self, query, key, value, mask)
+
+
 @multi_head.mistakes_in(InSteps.maps, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
 class MultiHeadMaps:
     @called("one map for query, key and value")
     def one_map_for_all(self):
         """All three are projected by w_q. Which layer belongs to the key, which to the value?"""
         return self.w_q, self.w_q, self.w_q
+
+    @called("one layer for two: {twice} does the work of {unused}")
+    @costs(TO_ITSELF, TO_OTHERS)
+    @variants(
+        "order, twice, unused",
+        (
+            ((0, 1, 1), "w_k", "w_v"),
+            ((0, 1, 0), "w_q", "w_v"),
+            ((0, 0, 2), "w_q", "w_k"),
+            ((0, 2, 2), "w_v", "w_k"),
+            ((1, 1, 2), "w_k", "w_q"),
+            ((2, 1, 2), "w_v", "w_q"),
+        ),
+    )
+    def one_layer_twice(self, order, twice, unused):
+        """Your numbers match a module in which {twice} also does the work of {unused}. w_q belongs to the
+        query, w_k to the key, w_v to the value. Is one of them called twice in `forward`?"""
+        three = InSteps.maps(self)
+        return [three[i] for i in order]
 
     @called("layers exchanged: {exchanged}")
     @variants(
@@ -695,6 +732,10 @@ class MultiHeadResult:
     def squeezed(self, output, weights, axes):
         return output.squeeze(*axes), weights.squeeze(*axes)
 
+    def weights_of_the_first_head_alone(self, output, weights):
+        """Your weights are those of the first head, (B, T, S). Return those of every head, (B, H, T, S)."""
+        return output, weights[:, 0]
+
     def weights_averaged_over_the_heads(self, output, weights):
         """Your weights are the mean over the heads, (B, T, S), as `nn.MultiheadAttention` gives
         them by default. Return those of every head, (B, H, T, S)."""
@@ -714,7 +755,7 @@ class ScoresForWeights(InSteps):
         return output, self.scores
 
 
-@multi_head.mistakes_in(InSteps.prepared)
+@multi_head.mistakes_in(InSteps.prepared, costs=MASKED)
 class MultiHeadPrepared:
     def mask_ignored(self, mask):
         """Without a mask all is right; with one, the same comes out as without. Where does the mask

@@ -329,6 +329,13 @@ class TableFinished:
         """Your result is (d_model, length). Rows are positions, so it is (length, d_model)."""
         return waves.T
 
+    @costs(FAR)
+    @variants("axis", (0, 1))
+    def an_axis_for_the_batch(self, waves, axis):
+        """Your table has an axis of length 1 for the sentences of a batch. The table alone is asked, (length,
+        d_model), and adding it broadcasts over the batch without such an axis."""
+        return waves.unsqueeze(axis)
+
     @called("last column empty at odd widths")
     def last_column_left_out(self, waves):
         """At an odd width your last column is zero. It is a sine, because there is one more of them
@@ -448,6 +455,13 @@ class ModuleSummed:
         looks at the mode on its own, but `F.dropout` has to be told with
         `training=self.training`."""
         return F.dropout(x + rows, self.dropout.p)
+
+    @costs()
+    @variants("share", (0.1, 0.5))
+    def a_fixed_dropout_in_either_mode(self, x, rows, share):
+        """Whatever `dropout` is, the same share of entries is dropped, and in eval mode as well. `F.dropout`
+        knows neither your argument nor the mode of your module. Who tells it?"""
+        return F.dropout(x + rows, share)
 
     @costs()
     def no_dropout(self, x, rows):
@@ -694,6 +708,15 @@ def returning_nothing(length, d_model=512, ax=None):
     """The picture is right, but the Axes does not come back, so that nobody can add a title to it.
     Return `ax`."""
     draw(length, d_model, ax)
+
+
+@picture.mistake("figure closed")
+def closed(length, d_model=512, ax=None):
+    """You close the figure. The Axes comes back, but `plt` no longer shows or saves what is on it. Leave it
+    open for the caller."""
+    ax = draw(length, d_model, ax)
+    plt.close(ax.figure)
+    return ax
 
 
 @picture.mistake("figure shown")

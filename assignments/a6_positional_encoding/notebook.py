@@ -312,8 +312,8 @@ print("✓ PositionalEncoding")
 #
 # - Draw with `imshow`, `matshow`, `pcolormesh` or `pcolor`, and hand over the numbers themselves and not colours
 #   that you computed from them, because the grader reads the numbers off the cells.
-# - The function opens no other figure (none at all if `ax` is given), and it does not call `show`, which is up to
-#   the caller.
+# - The function opens no other figure (none at all if `ax` is given), closes none, and does not call `show`, which
+#   is up to the caller.
 # - The colours and the shape of the cells are free and are not graded. The values run from $-1$ to $1$, so think
 #   about colours in which zero can be recognised.
 #

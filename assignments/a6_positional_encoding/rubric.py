@@ -324,6 +324,11 @@ def is_a_good_guest(picture: Picture) -> str | None:
         return "a second figure was opened beside the one with the picture"
     if picture.shown:
         return "the figure was shown: leave `show` to whoever called the function"
+    if picture.closed:
+        return (
+            "a figure is missing among those that are open in `plt`: make your own by `plt`, and close none, "
+            "since whoever called the function goes on with it"
+        )
     return None
 
 

@@ -66,6 +66,7 @@ class Picture(NamedTuple):
         right_axes_returned: it is the one given, or where none was given, the one with the cells.
         other_figures: more figures were opened than the one that holds the cells.
         shown: a figure was shown.
+        closed: the figure with the cells, or one that was open before, is not open in pyplot.
     """
 
     values: torch.Tensor
@@ -86,6 +87,7 @@ class Picture(NamedTuple):
     right_axes_returned: bool
     other_figures: bool
     shown: bool
+    closed: bool
 
 
 class Cells(NamedTuple):
@@ -169,6 +171,7 @@ def _look(returned: Any, given: Axes | None, others: Figure | None, shown: bool)
         right_axes_returned=isinstance(returned, Axes) and returned is (given or ax),
         other_figures=any(figure is not _figure_of(given or ax) for figure in opened),
         shown=shown,
+        closed=any(figure and figure not in open_figures for figure in (home, others)),
     )
 
 

@@ -702,3 +702,74 @@ class InvertedMaskAndABareError(FourMaps):
 
     def softmax(self, scores, mask):
         return super().softmax(scores, None if mask is None else ~mask)
+
+
+class SameByAName:
+    """The layers stand in a list, and properties have the names that are asked for."""
+
+    w_q = property(lambda self: self.layers[0])
+    w_k = property(lambda self: self.layers[1])
+    w_v = property(lambda self: self.layers[2])
+    w_o = property(lambda self: self.layers[3])
+
+
+@BANK.right("MultiHeadAttention")
+class WithProperties(SameByAName, nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"{d_model=}, {num_heads=}")
+        self.num_heads = num_heads
+        self.layers = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        *inputs, last = self.layers
+        q, k, v = (
+            torch.stack(layer(x).chunk(self.num_heads, dim=-1), dim=1)
+            for layer, x in zip(inputs, (query, key, value), strict=True)
+        )
+        seen = torch.tensor(True) if mask is None else mask
+        scores = torch.where(seen, q @ k.mT / q.shape[-1] ** 0.5, -1e30)
+        weights = torch.where(seen, scores.log_softmax(-1).exp(), 0)
+        return last(torch.cat((weights @ v).unbind(1), dim=-1)), weights
+
+
+@BANK.right("MultiHeadAttention")
+class WithAMapOverHeads(FourMaps):
+    def contexts_and_weights(self, query, key, value, mask):
+        shape = len(query), self.num_heads, query.shape[1], key.shape[1]
+        mask = torch.tensor(True) if mask is None else mask
+
+        def head(q, k, v, seen):
+            scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf)
+            weights = torch.where(seen, scores.softmax(-1), 0)
+            return weights @ v, weights
+
+        q, k, v = self.w_q(query), self.w_k(key), self.w_v(value)
+        split = [self.heads(x) for x in (q, k, v)]
+        return torch.vmap(head, in_dims=1, out_dims=1)(*split, mask.expand(shape))
+
+
+@BANK.wrong("MultiHeadAttention", named="stops where no mask is given")
+class WithoutADefaultForTheMask(FourMaps):
+    def forward(self, query, key, value, mask):
+        return super().forward(query, key, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention", named="weights of the first head alone")
+class FirstWeightsAlone(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return output, weights.select(1, 0)
+
+
+@BANK.wrong("MultiHeadAttention", named="one layer for two: w_k does the work of w_v")
+class ValuesByTheLayerOfTheKeys(FourMaps):
+    def contexts_and_weights(self, query, key, value, mask):
+        q, k, v = (
+            self.heads(self.w_q(query)),
+            self.heads(self.w_k(key)),
+            self.heads(self.w_k(value)),
+        )
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        return weights @ v, weights

@@ -163,3 +163,9 @@ def split_into_more_words(x, num_heads):
 @BANK.wrong("split_heads", named="heads in front of the batch")
 def split_by_stacking_in_front(x, num_heads):
     return torch.stack(x.split(x.size(-1) // num_heads, dim=-1), dim=0)
+
+
+@BANK.wrong("split_heads", named="reshape without transpose")
+def split_by_a_view_alone(x, num_heads):
+    batch, words, width = x.size()
+    return x.view(batch, num_heads, words, width // num_heads)

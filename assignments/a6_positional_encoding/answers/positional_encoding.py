@@ -362,3 +362,24 @@ def table_from_one_without_the_last_column(length, d_model):
     table = torch.zeros(length, d_model)
     table[:, 0 : 2 * half : 2], table[:, 1::2] = angles.sin(), angles.cos()
     return table
+
+
+@BANK.wrong("positional_encoding", named="an axis for the batch")
+def table_as_a_module_keeps_it(length, d_model):
+    return table_by_exp_and_log(length, d_model).unsqueeze(0)
+
+
+@BANK.wrong("positional_encoding", named="an angle of its own for each column")
+def table_of_many_angles_in_float32(length, d_model):
+    angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(d_model) / d_model)
+    return torch.where(torch.arange(d_model) % 2 == 0, angles.sin(), angles.cos())
+
+
+@BANK.right("positional_encoding")
+def table_by_a_map_over_entries(length, d_model):
+    def entry(pos, column):
+        angle = pos / 10000 ** (2 * torch.div(column, 2, rounding_mode="floor") / d_model)
+        return torch.where(column % 2 == 0, angle.sin(), angle.cos())
+
+    rows = torch.vmap(torch.vmap(entry, (None, 0)), (0, None))
+    return rows(torch.arange(length).double(), torch.arange(d_model).double()).float()

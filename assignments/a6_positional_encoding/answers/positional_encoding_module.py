@@ -513,3 +513,31 @@ class WithTheSumOfItsFirstCall(Right):
         if not hasattr(self, "whole") or self.whole.shape != x.shape:
             self.whole = x + self.positions(x)
         return self.dropout(self.whole)
+
+
+@BANK.right("PositionalEncoding")
+class WithABufferOfPyTorchs(nn.Module):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__()
+        self.pe = nn.Buffer(table_by_numpy(max_len, d_model), persistent=False)
+        self.drop = nn.Sequential(nn.Identity(), nn.Dropout(dropout))
+
+    def forward(self, x):
+        length = x.shape[1]
+        try:
+            rows = self.pe.narrow(0, 0, length)
+        except RuntimeError as error:
+            raise ValueError(f"{length} words, {len(self.pe)} positions") from error
+        return self.drop(x + rows)
+
+
+@BANK.wrong("PositionalEncoding", named="a fixed dropout in either mode")
+class WithABareDropout(nn.Module):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__()
+        self.register_buffer("pe", table_by_numpy(max_len, d_model))
+
+    def forward(self, x):
+        if x.shape[1] > len(self.pe):
+            raise ValueError(f"{x.shape[1]} > {len(self.pe)}")
+        return F.dropout(x + self.pe[: x.shape[1]])

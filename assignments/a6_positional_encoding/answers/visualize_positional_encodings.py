@@ -460,3 +460,14 @@ def picture_with_labels_by_plt(length, d_model=512, ax=None):
     plt.xlabel("embedding dimension")
     plt.ylabel("position")
     return ax
+
+
+@BANK.wrong("visualize_positional_encodings", named="figure closed")
+def picture_of_a_closed_figure(length, d_model=512, ax=None):
+    figure = plt.figure() if ax is None else ax.figure
+    ax = ax or figure.add_subplot()
+    cells = ax.imshow(table_by_exp_and_log(length, d_model), aspect="auto")
+    ax.set(xlabel="dimension", ylabel="position")
+    figure.colorbar(cells, ax=ax)
+    plt.close(figure)
+    return ax

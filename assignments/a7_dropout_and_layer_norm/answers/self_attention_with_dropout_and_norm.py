@@ -607,3 +607,21 @@ class OneMaskForAllKeys(Parts):
         if self.training:
             weights = weights * self.dropout(torch.ones(*weights.shape[:2], 1))
         return self.layer_norm(weights @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="a fixed dropout in either mode")
+class ByABareFunctionalDropout(Parts):
+    def forward(self, query, key, value):
+        scores = query @ key.mT / math.sqrt(key.shape[-1])
+        return self.layer_norm(F.dropout(scores.softmax(-1)) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="argument dropout_rate not kept")
+class ByHalfAsPyTorchHasIt(Parts):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__(features, dropout_rate)
+        self.dropout = nn.Dropout()
+
+    def forward(self, query, key, value):
+        scores = query @ key.mT / math.sqrt(key.shape[-1])
+        return self.layer_norm(self.dropout(scores.softmax(-1)) @ value)

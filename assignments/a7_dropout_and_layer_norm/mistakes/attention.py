@@ -96,10 +96,14 @@ def norm_without_parameters(features, dropout_rate=0.1):
 @attention.mistakes_in(Attention.__init__, costs=(DROPS, EVAL_MODE), of=Attention)
 class AttentionInit:
     @called("argument dropout_rate not kept")
-    def rate_not_kept(self, features, dropout_rate=0.1):
-        """Whatever `dropout_rate` is, your module drops a tenth, which is the default. What becomes
-        of the argument?"""
-        Attention.__init__(self, features)
+    @costs(DROPS)
+    @variants(
+        "share, named",
+        ((0.1, "a tenth, which is the default"), (0.5, "half, as `nn.Dropout()` does")),
+    )
+    def rate_not_kept(self, features, dropout_rate=0.1, *, share, named):
+        """Whatever `dropout_rate` is, your module drops {named}. What becomes of the argument?"""
+        Attention.__init__(self, features, share)
 
 
 @attention.mistakes_in(Attention.divisor, costs=SCALED)
@@ -294,6 +298,13 @@ class AttentionDrop:
         """In eval mode something is dropped. `nn.Dropout` follows the module's mode by itself, but
         `F.dropout` has to be told."""
         return F.dropout(weights, self.dropout.p)
+
+    @costs(DROPS, EVAL_MODE)
+    @variants("share", (0.5, 0.1))
+    def a_fixed_dropout_in_either_mode(self, weights, share):
+        """Whatever `dropout_rate` is, the same share of weights is dropped, and in eval mode as well.
+        `F.dropout` knows neither your argument nor the mode of your module. Who tells it?"""
+        return F.dropout(weights, share)
 
     @costs(DROPS, EVAL_MODE)
     def train_and_eval_mode_mixed_up(self, weights):

@@ -686,9 +686,9 @@ def test_cells_are_read_however_they_were_drawn(draw):
     picture = look(draw)
     assert torch.equal(picture.values, TABLE)
     assert not picture.other_figures
-    assert not picture.shown
+    assert not picture.shown and not picture.closed
     assert not picture.labels_exchanged
-    assert all(picture._replace(labels_exchanged=True)[1:-2]), picture
+    assert all(picture._replace(labels_exchanged=True)[1:-3]), picture
 
 
 def edit(*lines):
@@ -725,6 +725,7 @@ ALL_ALIKE = {"colours_differ": False, "bar_fits": True}
         (edit("ax.set_xlim(-9, 9)"), {"fills": False}),
         (edit("plt.show()"), {"shown": True}),
         (edit("ax.figure.show()"), {"shown": True}),
+        (edit("plt.close(ax.figure)"), {"closed": True}),
         (edit("plt.figure()"), {"other_figures": True}),
         (edit("ax.imshow(table.new_ones(3, 4, 3), zorder=-1)"), {}),
     ],
