@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from msgspec import structs
 from torch import nn
 
 from autograder.probe.memory import MemoryWatch, tensors_in
@@ -96,7 +97,7 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     with errors_are_its_own():
         if dtype is not torch.float32:  # a module is made so, and what it holds otherwise shows
             made.to(dtype)
-        unfit = _load(made, state)
+        unfit = _load(made, state, request.fitted)
         made.train(training)
     if unfit:
         return Observation(status="unfit", unfit=unfit)
@@ -119,12 +120,27 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     with errors_are_its_own():
         named = list(made.named_parameters(remove_duplicate=False))
     parameters: dict[str, torch.Tensor] = {name: one for name, one in named if name in state}
-    return _observe(use, calls, request, parameters=parameters)
+    seen = _observe(use, calls, request, parameters=parameters)
+    if not request.fitted:
+        return seen
+    with errors_are_its_own():
+        gradients = {
+            name: _of_shape(state[name].shape, value)
+            if name in state and value is not None
+            else value
+            for name, value in seen.gradients.items()
+        }
+    return structs.replace(seen, gradients=gradients)
 
 
-def _load(made: nn.Module, state: dict[str, torch.Tensor]) -> Unfit | None:
+def _load(made: nn.Module, state: dict[str, torch.Tensor], fitted: bool) -> Unfit | None:
     """Give a module its weights; why that cannot be, if it cannot."""
     own = made.state_dict()
+    if fitted:
+        state = {
+            name: _of_shape(own[name].shape, value) if name in own else value
+            for name, value in state.items()
+        }
     # a bias that is not there is as good as one of zeros
     missing = [
         name
@@ -147,6 +163,16 @@ def _load(made: nn.Module, state: dict[str, torch.Tensor]) -> Unfit | None:
     asked = {name: value for name, value in state.items() if name in own}
     made.load_state_dict({**own, **surplus, **asked})
     return None
+
+
+def _of_shape(shape: torch.Size, value: torch.Tensor) -> torch.Tensor:
+    """A tensor cut to a shape with as many axes, or filled with zeros; as it is where there are others."""
+    if len(shape) != value.dim():
+        return value
+    shared = tuple(slice(min(lengths)) for lengths in zip(shape, value.shape, strict=True))
+    fitting = value.new_zeros(shape)
+    fitting[shared] = value[shared]
+    return fitting
 
 
 def _held_by(made: nn.Module) -> dict[str, Any]:
