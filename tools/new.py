@@ -25,6 +25,10 @@ FORMS = {
     "lecture": r"([0-9]{2,})_([a-z][a-z0-9_]*)",
 }
 EXAMPLES = {"assignment": "a14_title", "lecture": "13_title"}
+TRIED_BY = (
+    "tests/autograder/test_checks.py tests/assignments tests/notebooks/test_coverage.py "
+    "tests/tools/test_accuracy.py"
+)
 FIRST_SECTION = (
     "[{number} §1 First section](../lectures/{name}.ipynb#1.-First-section) “Pictures end with”"
 )
@@ -127,6 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"\nNow: make build ONLY={options.name}")
     if options.kind == "assignment":
         print(f"     make accuracy ONLY={options.name}")
+        print(f"     python -m pytest -q {TRIED_BY} -k {options.name.partition('_')[0]}")
     return 0
 
 

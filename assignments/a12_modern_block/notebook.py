@@ -129,7 +129,11 @@ def test_rms_norm():
     assert torch.equal(zeros, torch.zeros(1, 6)), (
         f"a token of zeros gives zeros, got {zeros.tolist()}"
     )
-    assert norm.double()(x.double()).dtype == torch.float64, "float64 in, float64 out"
+    fine = RMSNorm(2).double()(torch.tensor([3.0, 4.0], dtype=torch.float64))
+    assert fine.dtype == torch.float64, "float64 in, float64 out"
+    assert abs(fine[0].item() - 3 / 12.500001**0.5) < 1e-10, (
+        "a float64 result has the digits of float64. Which step of yours is in float32?"
+    )
     x = torch.tensor([3.0, 4.0], requires_grad=True)
     (RMSNorm(2)(x) * torch.tensor([1.0, 2.0])).sum().backward()
     assert x.grad is not None and abs((x.grad * x).sum().item()) < 1e-3, (
@@ -247,7 +251,13 @@ def test_apply_rotary():
     assert torch.allclose(
         apply_rotary(square, own), turned_slowly(square, own, 10000.0, 1.0), atol=1e-3
     ), "with as many heads as sentences, positions still belong to the sentences"
-    assert apply_rotary(x.double(), gaps).dtype == torch.float64, "float64 in, float64 out"
+    fine = torch.randn(2, 3, 1, 8, dtype=torch.float64)
+    got = apply_rotary(fine, torch.tensor([0]))
+    assert got.dtype == torch.float64, "float64 in, float64 out"
+    assert torch.allclose(got, fine, rtol=0, atol=1e-12), (
+        "position 0 turns nothing, so numbers in float64 come back with all their digits. Which step of yours, "
+        "other than that of the angles, is in float32?"
+    )
     asks = x.clone().requires_grad_()
     turned = apply_rotary(asks, gaps)
     assert turned.requires_grad, "no gradient can reach x"
@@ -322,6 +332,8 @@ def test_swiglu_by_hand():
     assert names == ["w_down.weight", "w_gate.weight", "w_up.weight"], (
         f"expected three maps without biases, found the parameters {names}"
     )
+    units = len(network.w_gate.weight)
+    assert units == 1, f"SwiGLU(1, 1) has one inner feature, because d_ff is 1, found {units}"
     with torch.no_grad():
         for name, number in (("w_gate", 1.0), ("w_up", 3.0), ("w_down", 1.0)):
             getattr(network, name).weight.fill_(number)
@@ -332,13 +344,16 @@ def test_swiglu_by_hand():
 def test_swiglu():
     torch.manual_seed(3)
     network, x = SwiGLU(5, 7), torch.randn(2, 3, 5)
+
+    def wanted_of(x):
+        gate, up = x @ network.w_gate.weight.T, x @ network.w_up.weight.T
+        return (gate / (1 + (-gate).exp()) * up) @ network.w_down.weight.T
+
     assert network.w_gate.weight.shape == network.w_up.weight.shape == (7, 5), (
         "`w_gate` and `w_up` lead from d_model to d_ff"
     )
     with torch.no_grad():
-        gate, up = x @ network.w_gate.weight.T, x @ network.w_up.weight.T
-        wanted = (gate / (1 + (-gate).exp()) * up) @ network.w_down.weight.T
-        got = network(x)
+        wanted, got = wanted_of(x), network(x)
         assert got.shape == (2, 3, 5), f"expected shape (2, 3, 5), got {tuple(got.shape)}"
         assert torch.allclose(got, wanted, atol=1e-5), (
             "SiLU belongs on the output of `w_gate` alone, and the product comes before `w_down`"
@@ -346,7 +361,11 @@ def test_swiglu():
         assert torch.allclose(network(x[0, 0]), wanted[0, 0], atol=1e-5), (
             "a single token, (d_model,)"
         )
-        assert network.double()(x.double()).dtype == torch.float64, "float64 in, float64 out"
+        fine = network.double()(x.double())
+        assert fine.dtype == torch.float64, "float64 in, float64 out"
+        assert torch.allclose(fine, wanted_of(x.double()), rtol=0, atol=1e-12), (
+            "a float64 result has the digits of float64. Which step of yours is in float32?"
+        )
 
 
 test_swiglu_by_hand()
@@ -512,7 +531,14 @@ def test_modern_block():
             assert torch.allclose(got, whole, atol=1e-3), (
                 f"{what}: the result differs from computing it word by word"
             )
-    assert block.double()(x.double()).dtype == torch.float64, "float64 in, float64 out"
+    with torch.no_grad():  # a word alone stands at position 0, where nothing is turned
+        first, alone = x[:, :1].double(), everything[..., :1, :1]
+        fine = block.double()(first)
+        _, whole = word_by_word(block, first, alone, ordered[:1], 1e4, 1e-6, 3)
+    assert fine.dtype == torch.float64, "float64 in, float64 out"
+    assert torch.allclose(fine, whole, rtol=0, atol=1e-10), (
+        "a float64 result has the digits of float64. Which step of yours is in float32?"
+    )
     for numbers in ((10, 4, 8), (9, 2, 8)):
         try:
             ModernBlock(*numbers)

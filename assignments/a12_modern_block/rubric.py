@@ -145,16 +145,32 @@ def odd(d_k: int) -> Case:
 def network(
     *shape: int,
     d_ff: int,
+    units: int = 0,
     training: bool = False,
     size: float = 1.0,
     before: tuple[int, ...] = (),
 ) -> Case:
-    """x of this shape for a SwiGLU, which was used on another x of the shape ``before``, if any."""
+    """x of this shape for a SwiGLU, which was used on another x of the shape ``before``, if any.
+
+    Args:
+        units: all but so many inner features give zeros, so that a network with more or fewer of them
+            can be used all the same; 0 uses them all.
+    """
 
     def draw(randn: Randn) -> Build:
         x = size * randn(*shape)
+        d_model, state = shape[-1], {}
+        if units:
+            up, down = randn(d_ff, d_model), randn(d_model, d_ff)
+            up[units:] = down[:, units:] = 0
+            state = {"w_up.weight": up * d_model**-0.5, "w_down.weight": down * units**-0.5}
         return Build(
-            (shape[-1], d_ff), arguments=[x], training=training, before=earlier(randn, before)
+            (d_model, d_ff),
+            arguments=[x],
+            state=state,
+            fitted=units > 0,
+            training=training,
+            before=earlier(randn, before),
         )
 
     notes = f"x {shape}, {d_ff=}" + f", numbers of size {size:g}" * (size != 1)
@@ -244,7 +260,7 @@ def refused(d_model: int, H: int) -> Case:
 # ------------------------------------------------------------------------------ what decides
 
 
-def about(expected: Any, got: Any) -> Judgement:
+def about(expected: Any, got: Any, tolerance: float = 2e-4) -> Judgement:
     """Compare as closely as tables of angles in float32 allow.
 
     In float64 this is as close as anywhere for a single word, which stands at position 0 and is turned
@@ -254,16 +270,16 @@ def about(expected: Any, got: Any) -> Judgement:
         if not isinstance(got, tuple) or len(got) != len(expected):
             return values_agree(expected, got)
         for number, (wanted, found) in enumerate(zip(expected, got, strict=True), 1):
-            problem = about(wanted, found)
+            problem = about(wanted, found, tolerance)
             if problem:
                 return f"in call {number} of {len(expected)}, {problem}"
         return None
-    return None if _near(expected, got, 2e-4) else values_agree(expected, got)
+    return None if _near(expected, got, tolerance) else values_agree(expected, got)
 
 
-def far_away(expected: Tensor, got: Any) -> Judgement:
+def far_away(expected: Any, got: Any) -> Judgement:
     """Compare at positions in the thousands, where an angle in float32 has three digits left."""
-    return None if _near(expected, got, 1e-3) else values_agree(expected, got)
+    return about(expected, got, tolerance=1e-3)
 
 
 def _near(expected: Tensor, got: Any, tolerance: float) -> bool:
@@ -342,6 +358,7 @@ rotary = Part(
     "apply_rotary(x (B, H, T, d_k), positions (T,) or (B, T), base=10000.0, factor=1.0) -> (B, H, T, d_k)",
     modern.apply_rotary,
     reads=("lecture 11, on rotary positions", f"{LECTURE}#4.-Rotary-positions,-and-the-block"),
+    near=far_away,
 )
 TURNED = rotary.step(
     "neighbouring features are turned by the position times the speed of their pair",
@@ -403,14 +420,14 @@ GATE = gated.step(
 GATE_MANNERS = gated.step(
     "any leading axes, float64, any layout, any mode, gradients",
     1,
-    network(6, d_ff=8),
-    network(2, 3, 4, 5, d_ff=6),
-    network(2, 3, 5, d_ff=7, before=(2, 3, 5)),
-    network(2, 3, 5, d_ff=7, before=(2, 2, 5)),
-    network(2, 3, 5, d_ff=7).in_float64(),
-    network(2, 3, 5, d_ff=7).with_gaps(),
-    network(2, 6, 5, d_ff=9, training=True),
-    network(2, 3, 5, d_ff=7).in_float64().with_gradients(),
+    network(6, d_ff=8, units=4),
+    network(2, 3, 4, 5, d_ff=6, units=3),
+    network(2, 3, 5, d_ff=7, units=4, before=(2, 3, 5)),
+    network(2, 3, 5, d_ff=7, units=4, before=(2, 2, 5)),
+    network(2, 3, 5, d_ff=7, units=4).in_float64(),
+    network(2, 3, 5, d_ff=7, units=4).with_gaps(),
+    network(2, 6, 5, d_ff=9, units=5, training=True),
+    network(2, 3, 5, d_ff=7, units=4).in_float64().with_gradients(),
     strict=True,
 )
 
@@ -423,6 +440,7 @@ block = Part(
     modern.ModernBlock,
     reads=("lecture 11, on the block", f"{LECTURE}#The-block-as-a-class"),
     may_call=("RMSNorm", "apply_rotary", "SwiGLU"),
+    near=about,
 )
 ATTENDS = block.step(
     "attention on the normed x, with queries and keys turned in each head, is added to x",

@@ -42,6 +42,8 @@ class Build:
         arguments: arguments of the method.
         method: the method to call; None looks at what the module holds when it is new.
         state: weights by name. Weights that stand in the reference and not here are drawn.
+        fitted: a module whose weights have other lengths is used all the same. What is too long for them
+            is cut, and what is missing is zero, so only what is zero in ``state`` may be lost.
         training: in train mode; otherwise in eval mode.
         rested: the method was called once in eval mode before, which should leave no trace.
         before: arguments of another call made before, which should leave no trace; empty for none.
@@ -55,6 +57,7 @@ class Build:
     arguments: list[Any] = field(default_factory=list)
     method: str | None = "forward"
     state: dict[str, torch.Tensor] = field(default_factory=dict)
+    fitted: bool = False
     training: bool = False
     rested: bool = False
     before: list[Any] = field(default_factory=list)

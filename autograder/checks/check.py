@@ -40,6 +40,8 @@ class Part:
         reads: where a lecture explains it, as (text, link relative to the assignment), if one does.
         may_call: earlier parts that this one may build on.
         disallowed: what this part may not use, where that differs from the assignment's other parts.
+        near: compares two results as a judge does and takes them for the same, where the text allows less
+            precision than is usual. A mistake then has its name though its digits are others.
 
     Attributes:
         name: the name the student defines.
@@ -59,10 +61,11 @@ class Part:
         reads: tuple[str, str] = ("", ""),
         may_call: tuple[str, ...] = (),
         disallowed: tuple[str, ...] | None = None,
+        near: Judge | None = None,
     ) -> None:
         self.name = signature.partition("(")[0]
         self.signature, self.reference, self.reads = signature, reference, reads
-        self.may_call, self.disallowed = may_call, disallowed
+        self.may_call, self.disallowed, self.near = may_call, disallowed, near
         self.steps: list[Step] = []
         self.mistakes: list[Mistake] = []
         self.example: Case | None = None

@@ -202,7 +202,7 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
         stops = given.status == item.actual.status in ("raised", "unfit")
         return stops and _is_wrong(given, item)
     if item.case.chance is not None:
-        return alike(item.case, given, item.actual)
+        return alike(item, given, item.actual)
     if item.case.random and not isinstance(given.value, dict):
         # a function has no eval mode, so its judge compares any two results
         judged = isinstance(item.request, CallRequest) and problem_with(item, given) is None
@@ -210,7 +210,7 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
     if problem_with(item, given) is None:
         return True
     if item.step.strict or item.case.gradient:
-        return alike(item.case, given, item.actual) and _same_gradients(given, item.actual)
+        return alike(item, given, item.actual) and _same_gradients(given, item.actual)
     # a judge that asks for weights does not know the numbers that came in their place
     return drew_the_same(given, item.actual)
 

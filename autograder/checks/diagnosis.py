@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,10 @@ from autograder.probe.messages import Observation
 MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
 MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
 MANY_CELLS = 24  # of a mask, that no two mistakes have in common in every case
+REFUSALS = (
+    "ValueError",
+    "AssertionError",
+)  # errors by which a function says that it refuses something
 MOST_STEPS = 3  # in which one mistake beside something unknown is looked for
 
 
@@ -93,9 +97,7 @@ def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
     wrong = [
-        item
-        for item in telling
-        if item.problem and not alike(item.case, item.expected, item.actual)
+        item for item in telling if item.problem and not alike(item, item.expected, item.actual)
     ]
     if not wrong:
         return _found_by_chance(attempts)
@@ -136,15 +138,15 @@ def _is_as_wrong(item: CaseRun, done: Observation) -> bool:
         return False
     return drew_the_same(done, item.actual) and (
         item.problem.kind is not Kind.GRADIENT
-        or _same_gradients(done.gradients, item.actual.gradients)
+        or _same_gradients(item.part, done.gradients, item.actual.gradients)
     )
 
 
-def _same_gradients(one: Any, other: Any) -> bool:
+def _same_gradients(part: Part, one: Any, other: Any) -> bool:
     """Whether two implementations passed the same gradients to the same inputs and weights."""
     if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
         return False
-    return all(_same(gradient, other[name]) for name, gradient in one.items())
+    return all(_same(part, gradient, other[name]) for name, gradient in one.items())
 
 
 def _known(part: Part) -> tuple[Mistake, ...]:
@@ -245,10 +247,11 @@ def _effect(mistake: Mistake, item: CaseRun) -> Effect:
     if done.status != "returned":
         return None
     given, right, found = (_results(seen.value) for seen in (done, item.expected, item.actual))
+    same = partial(_same, item.part)
     if not len(given) == len(right) == len(found):
-        return [(True, _same(done.value, item.actual.value))] * len(right)
+        return [(True, same(done.value, item.actual.value))] * len(right)
     return [
-        (not _same(one, wanted), _same(one, own))
+        (not same(one, wanted), same(one, own))
         for one, wanted, own in zip(given, right, found, strict=True)
     ]
 
@@ -266,7 +269,7 @@ def _right_results(item: CaseRun) -> list[bool]:
     right, found = _results(item.expected.value), _results(item.actual.value)
     if len(right) != len(found):
         return [False] * len(right)
-    return [_same(wanted, own) for wanted, own in zip(right, found, strict=True)]
+    return [_same(item.part, wanted, own) for wanted, own in zip(right, found, strict=True)]
 
 
 def _evidence(one: list[Effect], other: list[Effect], right: list[list[bool]]) -> int | None:
@@ -297,11 +300,11 @@ def _results(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(part: Part, one: Any, other: Any) -> bool:
     """Whether two results are the same within float32; quicker than a sentence on the difference."""
     kinds = (torch.Tensor, np.ndarray)
     if not (isinstance(one, kinds) and isinstance(other, kinds)):
-        return type(one) is type(other) and values_agree(one, other) is None
+        return type(one) is type(other) and _are_near(part, one, other)
     first, second = as_array(one), as_array(other)
     if first is None or second is None:
         return False
@@ -309,7 +312,8 @@ def _same(one: Any, other: Any) -> bool:
         return False
     with np.errstate(all="ignore"):
         near = np.abs(first - second) <= ABSOLUTE + RELATIVE * np.abs(first)
-    return bool((near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
+    equal = near | (first == second) | (np.isnan(first) & np.isnan(second))
+    return bool(equal.all()) or (part.near is not None and part.near(one, other) is None)
 
 
 def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
@@ -325,9 +329,7 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
     for step in list(failed)[:MOST_STEPS]:
         asked = [item for item in attempts if item.step is step and tells_of_mistakes(item.case)]
         wrong = [
-            item
-            for item in asked
-            if item.problem and not alike(item.case, item.expected, item.actual)
+            item for item in asked if item.problem and not alike(item, item.expected, item.actual)
         ]
         if not any(tells_much(item) for item in wrong):
             continue
@@ -369,7 +371,7 @@ def does_the_same(answer: Callable[..., Any], attempts: Sequence[CaseRun]) -> bo
     Where the student's code did nothing but stop, one of its errors at least must be ours, too.
     """
     if not all(
-        alike(item.case, item.drawn.done_by(answer, item.number), item.actual) for item in attempts
+        alike(item, item.drawn.done_by(answer, item.number), item.actual) for item in attempts
     ):
         return False
     return any(item.actual.status != "raised" for item in attempts) or any(
@@ -378,8 +380,15 @@ def does_the_same(answer: Callable[..., Any], attempts: Sequence[CaseRun]) -> bo
     )
 
 
-def alike(case: Case, one: Observation, other: Observation) -> bool:
-    """Whether two implementations did the same in a case, as far as a mistake would show."""
+def alike(item: CaseRun, one: Observation, other: Observation) -> bool:
+    """Whether two implementations did the same in a case, as far as a mistake would show.
+
+    Args:
+        item: the case.
+        one: what ours did, right or wrong.
+        other: what the student's code did.
+    """
+    case = item.case
     if one.status != other.status:
         return False
     if one.status == "unfit":
@@ -391,16 +400,24 @@ def alike(case: Case, one: Observation, other: Observation) -> bool:
         same_error = wrong == [False, False] or (all(wrong) and same_type)
         return same_error and _states(one) == _states(other)
     if one.status == "raised":
-        return True
+        # a slip stops with whatever error comes of it, but who refuses what is given says so
+        return _error_type(one) != "ValueError" or _error_type(other) in REFUSALS
     value, found = one.value, other.value
     if case.chance is not None:
         return drawn_alike(case.chance, value, found) and _states(one) == _states(other)
     return (
         takes_too_much(case, one) == takes_too_much(case, other)
-        and values_agree(value, found) is None
+        and _are_near(item.part, value, found)
         and strict_differences(value, found) is None
         and _states(one) == _states(other)
     )
+
+
+def _are_near(part: Part, one: Any, other: Any) -> bool:
+    """Whether two results have the same numbers, as far as the text of a part goes."""
+    if values_agree(one, other) is None:
+        return True
+    return part.near is not None and part.near(one, other) is None
 
 
 def _error_type(seen: Observation) -> str:

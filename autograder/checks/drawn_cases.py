@@ -230,6 +230,7 @@ def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRe
         keywords=drawn.keywords,
         dtype=str(dtype).removeprefix("torch."),
         state={name: value.to(dtype) for name, value in state.items()},
+        fitted=drawn.fitted,
         training=drawn.training,
         method=drawn.method,
         rested=drawn.rested,

@@ -76,6 +76,7 @@ class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
         construct, keywords: arguments of its constructor.
         dtype: of its parameters, such as "float64".
         state: weights by name.
+        fitted: weights of other lengths than the module's own are cut, or filled with zeros.
         training: whether it is in train mode.
         method: what is called; None looks at what a new module holds.
         rested: whether it was called so in eval mode before.
@@ -87,6 +88,7 @@ class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
     keywords: dict[str, Any] = field(default_factory=dict)
     dtype: str = "float32"
     state: dict[str, torch.Tensor] = field(default_factory=dict)
+    fitted: bool = False
     training: bool = False
     method: str | None = None
     rested: bool = False

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from msgspec import structs
 from torch import nn
 
 from autograder.probe.memory import MemoryWatch, tensors_in
@@ -98,7 +99,8 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
         if dtype is not torch.float32:  # a module is made so, and what it holds otherwise shows
             made.to(dtype)
         places = _places_of(made, request.state)
-        unfit = _load(made, {places[name]: value for name, value in request.state.items()})
+        state = {places[name]: value for name, value in request.state.items()}
+        unfit = _load(made, state, request.fitted)
         made.train(training)
     if unfit:
         return Observation(status="unfit", unfit=unfit)
@@ -123,7 +125,17 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     parameters: dict[str, torch.Tensor] = {
         name: held[place] for name, place in places.items() if place in held
     }
-    return _observe(use, calls, request, parameters=parameters)
+    seen = _observe(use, calls, request, parameters=parameters)
+    if not request.fitted:
+        return seen
+    with errors_are_its_own():
+        gradients = {
+            name: _of_shape(request.state[name].shape, value)
+            if name in request.state and value is not None
+            else value
+            for name, value in seen.gradients.items()
+        }
+    return structs.replace(seen, gradients=gradients)
 
 
 def _places_of(made: nn.Module, state: dict[str, torch.Tensor]) -> dict[str, str]:
@@ -146,9 +158,14 @@ def _places_of(made: nn.Module, state: dict[str, torch.Tensor]) -> dict[str, str
     return places
 
 
-def _load(made: nn.Module, state: dict[str, torch.Tensor]) -> Unfit | None:
+def _load(made: nn.Module, state: dict[str, torch.Tensor], fitted: bool) -> Unfit | None:
     """Give a module its weights; why that cannot be, if it cannot."""
     own = made.state_dict()
+    if fitted:
+        state = {
+            name: _of_shape(own[name].shape, value) if name in own else value
+            for name, value in state.items()
+        }
     # a bias that is not there is as good as one of zeros
     missing = [
         name
@@ -171,6 +188,16 @@ def _load(made: nn.Module, state: dict[str, torch.Tensor]) -> Unfit | None:
     asked = {name: value for name, value in state.items() if name in own}
     made.load_state_dict({**own, **surplus, **asked})
     return None
+
+
+def _of_shape(shape: torch.Size, value: torch.Tensor) -> torch.Tensor:
+    """A tensor cut to a shape with as many axes, or filled with zeros; as it is where there are others."""
+    if len(shape) != value.dim():
+        return value
+    shared = tuple(slice(min(lengths)) for lengths in zip(shape, value.shape, strict=True))
+    fitting = value.new_zeros(shape)
+    fitting[shared] = value[shared]
+    return fitting
 
 
 def _held_by(made: nn.Module) -> dict[str, Any]:

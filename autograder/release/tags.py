@@ -113,12 +113,16 @@ def tagged_cells(notebook: NotebookNode, file: str) -> Iterator[TaggedCell]:
 def refuse_wrong_order(tagged: list[TaggedCell]) -> None:
     """A test that stands before its solution could never pass, and points come last."""
     there = {(item.kind, item.name) for item in tagged}
+    solutions = [f"'{item.name}'" for item in tagged if item.kind == "solution"]
     seen: set[tuple[str, str]] = set()
     for item in tagged:
         for needed in COME_BEFORE.get(item.kind, ()):
-            comes_late = (needed, item.name) in there - seen
-            is_missing = needed == "solution" and (needed, item.name) not in there
-            if comes_late or is_missing:
+            if needed == "solution" and (needed, item.name) not in there:
+                raise BuildError(
+                    f"{item.where}: the {item.kind} of '{item.name}' belongs to no solution. The notebook has "
+                    f"{', '.join(solutions) or 'none'}. Give it the name of its solution."
+                )
+            if (needed, item.name) in there - seen:
                 raise BuildError(
                     f"{item.where}: the {item.kind} of '{item.name}' stands before its {needed}, "
                     f'so it could never pass. Move it below the cell tagged {needed}="{item.name}".'

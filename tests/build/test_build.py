@@ -194,6 +194,7 @@ def attention_weights(x):
                        CHECK.format("self_attention") + TEST.format("self_attention")),
          "the check of 'self_attention' stands before its test"),
         (WHOLE.replace(CHECK.format("self_attention"), "", 1), "no cell 'check_self_attention'"),
+        (WHOLE + CHECK.format("attention"), "of 'attention' belongs to no solution. .* 'attention_weights', "),
         (WHOLE + SOLUTION.format("extra") + CHECK.format("extra"), "has no part 'extra'"),
         (WHOLE.replace("def attention_weights", "def weights", 1), "does not define"),
         (WHOLE.replace("### BEGIN SOLUTION", "# begin", 1), "no '### BEGIN SOLUTION'"),

@@ -1,5 +1,7 @@
 """Answers to `apply_rotary`."""
 
+import math
+
 import torch
 
 from assignments.a12_modern_block.answers.bank import BANK
@@ -115,6 +117,59 @@ def rotary_sentence_by_sentence(x, positions, base=10000.0, factor=1.0):
         first, second = x[b, :, :, 0::2], x[b, :, :, 1::2]
         rows.append(side_by_side(first * cos - second * sin, second * cos + first * sin))
     return torch.stack(rows)
+
+
+def matrix_of(angle, dtype):
+    cos, sin = math.cos(angle), math.sin(angle)
+    return torch.tensor([[cos, -sin], [sin, cos]], dtype=dtype)
+
+
+@BANK.right(PART)
+def rotary_by_one_matrix_a_word(x, positions, base=10000.0, factor=1.0):
+    """All pairs of a word at once, by a matrix that has a block for each of them."""
+    even(x)
+    B, _, T, d_k = x.shape
+    own = positions if positions.dim() == 2 else positions.repeat(B, 1)
+    words = [
+        x[b, :, t]
+        @ torch.block_diag(
+            *(
+                matrix_of(float(own[b, t]) / factor / base ** (2 * k / d_k), x.dtype)
+                for k in range(d_k // 2)
+            )
+        ).mT
+        for b in range(B)
+        for t in range(T)
+    ]
+    return torch.stack(words).unflatten(0, (B, T)).movedim(1, 2)
+
+
+@BANK.right(PART)
+def rotary_by_vmap(x, positions, base=10000.0, factor=1.0):
+    angles = angles_of(x, positions, base, factor).to(x.dtype)
+    angles = angles.squeeze(1) if angles.dim() == 4 else angles.expand(len(x), *angles.shape)
+
+    def of_a_pair(pair, angle):
+        cos, sin = angle.cos(), angle.sin()
+        return torch.stack([pair[0] * cos - pair[1] * sin, pair[0] * sin + pair[1] * cos])
+
+    each = of_a_pair
+    for axes in ((0, 0), (0, 0), (0, None), (0, 0)):  # pairs, words, heads, sentences
+        each = torch.vmap(each, in_dims=axes)
+    return each(x.unflatten(-1, (-1, 2)), angles).flatten(-2)
+
+
+@BANK.right(PART)
+def rotary_feature_by_feature(x, positions, base=10000.0, factor=1.0):
+    even(x)
+    features, turned_features = x.unbind(-1), []
+    places = (positions / factor).unsqueeze(-2)  # an axis for the heads, (1, T) or (B, 1, T)
+    for k in range(len(features) // 2):
+        angle = (places / base ** (2 * k / len(features))).to(x.dtype)
+        one, two = features[2 * k], features[2 * k + 1]
+        turned_features.append(one * angle.cos() - two * angle.sin())
+        turned_features.append(one * angle.sin() + two * angle.cos())
+    return torch.stack(turned_features, dim=-1)
 
 
 # ------------------------------------------------------------------------------------- wrong
@@ -333,3 +388,60 @@ def by_single_complex_numbers(x, positions, base=10000.0, factor=1.0):
 def added_as_in_2017(x, positions, base=10000.0, factor=1.0):
     cos, sin = tables(x, positions, base, factor)
     return x + side_by_side(sin, cos)
+
+
+@BANK.wrong(PART, named="exponent over the features of all heads")
+def as_wide_as_the_model(x, positions, base=10000.0, factor=1.0):
+    even(x)
+    width = x.shape[1] * x.shape[-1]
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / width)
+    angles = positions[..., None] / factor * speeds
+    angles = angles[:, None] if positions.dim() == 2 else angles
+    return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+
+
+def single_tables(x, positions, base, factor):
+    """Angles in float32, as most people have them."""
+    even(x)
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+    angles = positions[..., None] / factor * speeds
+    angles = angles[:, None] if positions.dim() == 2 else angles
+    return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+
+
+@BANK.wrong(PART, named="reflected instead of turned")
+def partners_without_their_sign(x, positions, base=10000.0, factor=1.0):
+    cos, sin = single_tables(x, positions, base, factor)
+    cos, sin = cos.repeat_interleave(2, dim=-1), sin.repeat_interleave(2, dim=-1)
+    return x * cos + side_by_side(x[..., 1::2], x[..., ::2]) * sin
+
+
+@BANK.wrong(PART, named=("halves for neighbours", "factor multiplied"))
+def halves_and_a_factor_the_wrong_way(x, positions, base=10000.0, factor=1.0):
+    cos, sin = single_tables(x, positions, base, 1 / factor)
+    one, two = x.chunk(2, dim=-1)
+    return torch.cat([one * cos - two * sin, one * sin + two * cos], dim=-1)
+
+
+@BANK.wrong(PART, named="second feature from the new first")
+def both_written_into_one_copy(x, positions, base=10000.0, factor=1.0):
+    cos, sin = single_tables(x, positions, base, factor)
+    y = x.clone()
+    y[..., ::2] = y[..., ::2] * cos - y[..., 1::2] * sin
+    y[..., 1::2] = y[..., ::2] * sin + y[..., 1::2] * cos
+    return y
+
+
+@BANK.wrong(PART, told="stops with RuntimeError")
+def words_before_heads(x, positions, base=10000.0, factor=1.0):
+    """Takes x for (B, T, H, d_k), as LLaMA's own code does."""
+    even(x)
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+    angles = (positions[..., None] / factor * speeds).unsqueeze(-2)
+    return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+
+
+@BANK.wrong(PART, told="right in part")
+def rolled_partners(x, positions, base=10000.0, factor=1.0):
+    cos, sin = single_tables(x, positions, base, factor)
+    return x * cos.repeat_interleave(2, -1) + x.roll(1, -1) * sin.repeat_interleave(2, -1)

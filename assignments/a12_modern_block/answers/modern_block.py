@@ -137,6 +137,41 @@ class ThreeMapsAtOnce(Base):
         return [split_heads(one, self.H) for one in F.linear(z, maps).chunk(3, dim=-1)]
 
 
+@BANK.right(PART)
+class WithNames(nn.Module):
+    """Parts made in loops, positions and the root of d_k kept as buffers."""
+
+    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6):
+        super().__init__()
+        d_k, left = divmod(d_model, num_heads)
+        if left:
+            raise ValueError(f"d_model={d_model} is not a multiple of num_heads={num_heads}")
+        for name in "qkvo":
+            self.add_module(f"w_{name}", nn.Linear(d_model, d_model, bias=False))
+        for number in (1, 2):
+            self.add_module(f"norm{number}", Norm(d_model, eps=eps))
+        self.feed_forward = Network(d_model, d_ff)
+        self.shape, self.base = (num_heads, d_k), float(base)
+        self.register_buffer("root", torch.tensor(d_k).sqrt(), persistent=False)
+        self.register_buffer("numbers", torch.arange(512), persistent=False)
+
+    def attention(self, z, mask, places):
+        query, key, value = (
+            layer(z).unflatten(-1, self.shape).transpose(-2, -3)
+            for layer in (self.w_q, self.w_k, self.w_v)
+        )
+        scores = rotate(query, places, self.base) @ rotate(key, places, self.base).mT
+        shown = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
+        low = torch.full_like(scores, -1e9)
+        weights = torch.where(shown, scores / self.root, low).softmax(-1) * shown
+        return self.w_o((weights @ value).transpose(-2, -3).flatten(-2))
+
+    def forward(self, x, mask=None, positions=None):
+        places = self.numbers[: x.shape[-2]] if positions is None else positions
+        x = x + self.attention(self.norm1(x), mask, places)
+        return x + self.feed_forward(self.norm2(x))
+
+
 # ------------------------------------------------------------------------------------- wrong
 
 
@@ -543,3 +578,48 @@ class DropsWholeSentences(Base):
     def attend(self, z, mask, positions):
         attended = super().attend(z, mask, positions)
         return attended * torch.rand(len(z), 1, 1).ge(0.9 * self.training)
+
+
+@BANK.wrong(PART, named="norm1 not for all three maps")
+class ValuesOfX(Base):
+    def forward(self, x, mask=None, positions=None):
+        z = self.norm1(x)
+        made = (split_heads(layer(y), self.H) for layer, y in
+                ((self.w_q, z), (self.w_k, z), (self.w_v, x)))  # fmt: skip
+        q, k, v = self.turn(*made, self.where(x, positions))
+        h = x + self.w_o(merge_heads(scaled_dot_product_attention(q, k, v, mask)[0]))
+        return h + self.feed_forward(self.norm2(h))
+
+
+@BANK.wrong(PART, named="positions of the first sentence for all")
+class FirstRowOfPositions(Base):
+    def where(self, x, positions):
+        places = super().where(x, positions)
+        return places[0] if places.dim() == 2 else places
+
+
+@BANK.wrong(PART, named="mask after the softmax")
+class MasksItsWeights(ByHand):
+    def seen(self, scores, mask):
+        return scores.softmax(-1) * mask
+
+
+@BANK.wrong(PART, named="hidden scores set to 0")
+class MultipliesItsScores(ByHand):
+    def seen(self, scores, mask):
+        return (scores * mask).softmax(-1)
+
+
+@BANK.wrong(PART, told="wrong with `mask` given")
+class CausalWhateverTheMask(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        context = F.scaled_dot_product_attention(q, k, v, is_causal=mask is not None)
+        return self.w_o(merge_heads(context))
+
+
+@BANK.wrong(PART, told="stops with AttributeError")
+class ForgetsThatItIsAPair(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        return self.w_o(merge_heads(scaled_dot_product_attention(q, k, v, mask)))

@@ -106,6 +106,54 @@ class InDoublePrecision(Base):
         return wide.to(x.dtype) * self.weight
 
 
+@BANK.right(PART)
+class AsInLlama(nn.Module):
+    """As LLaMA's own code has it, without its detour through float32."""
+
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+        self.variance_epsilon = eps
+
+    def forward(self, hidden_states):
+        variance = hidden_states.pow(2).mean(-1, keepdim=True)
+        hidden_states = hidden_states * torch.rsqrt(variance + self.variance_epsilon)
+        return self.weight * hidden_states
+
+
+@BANK.right(PART)
+class ByHypot(Base):
+    def forward(self, x):
+        size = x.norm(dim=-1, keepdim=True) / math.sqrt(self.weight.numel())
+        return self.weight * (x / torch.hypot(size, torch.tensor(math.sqrt(self.eps)).to(x)))
+
+
+@BANK.right(PART)
+class ByVmap(Base):
+    def one(self, token):
+        return token / torch.sqrt(torch.dot(token, token) / len(token) + self.eps)
+
+    def forward(self, x):
+        rows = x.reshape(-1, x.shape[-1])
+        return torch.func.vmap(self.one)(rows).view(x.shape).mul(self.weight)
+
+
+@BANK.right(PART)
+class ByCallingItself(Base):
+    def forward(self, x):
+        if x.dim() > 1:
+            return torch.stack([self.forward(row) for row in x])
+        return (
+            self.weight * x / torch.sqrt(sum(number * number for number in x) / len(x) + self.eps)
+        )
+
+
+@BANK.right(PART)
+class EpsilonInsideTheMean(Base):
+    def forward(self, x):
+        return x / torch.sqrt((x**2 + self.eps).mean(dim=-1, keepdim=True)) * self.weight
+
+
 # ------------------------------------------------------------------------------------- wrong
 
 
@@ -279,3 +327,48 @@ class RemembersItsRoots(ByRsqrt):
 class LargerEpsilon(Base):
     def forward(self, x):
         return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-3) * self.weight
+
+
+@BANK.wrong(PART, named="ε divided by the number of features")
+class EpsilonInTheSum(Base):
+    def forward(self, x):
+        total = (x**2).sum(dim=-1, keepdim=True) + self.eps
+        return x / torch.sqrt(total / x.shape[-1]) * self.weight
+
+
+@BANK.wrong(PART, named="ε added to the token as well")
+class EpsilonAboveAndBelow(Base):
+    def forward(self, x):
+        mean_square = (x**2).mean(dim=-1, keepdim=True)
+        return (x + self.eps) / torch.sqrt(mean_square + self.eps) * self.weight
+
+
+@BANK.wrong(PART, told=("rounded", "wrong in float64"))
+class WithADetourThroughSingle(Base):
+    """As LLaMA's own code has it."""
+
+    def forward(self, x):
+        wide = x.to(torch.float32)
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)
+        return self.weight * wide.to(x.dtype)
+
+
+@BANK.wrong(PART, told="stops with IndexError")
+class ThreeAxesAlone(Base):
+    def forward(self, x):
+        return x / torch.sqrt((x**2).mean(dim=2, keepdim=True) + self.eps) * self.weight
+
+
+@BANK.wrong(PART, told="weights of another shape")
+class OneWeightForAllFeatures(ByRsqrt):
+    def __init__(self, features, eps=1e-6):
+        super().__init__(features, eps)
+        self.weight = nn.Parameter(torch.ones(1))
+
+
+@BANK.wrong(PART, told=("no gradient", "wrong about gradients"))
+class ThroughNumpy(Base):
+    def forward(self, x):
+        numbers = x.detach().numpy()
+        root = ((numbers**2).mean(-1, keepdims=True) + self.eps) ** 0.5
+        return torch.from_numpy(numbers / root) * self.weight

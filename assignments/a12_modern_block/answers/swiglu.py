@@ -245,6 +245,71 @@ class TwoThirdsOnceMore(Base):
         return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
 
 
+@BANK.wrong(PART, named=("d_ff made smaller once more", "ReLU instead of SiLU"))
+class TwoThirdsAndReLU(TwoThirdsOnceMore):
+    def forward(self, x):
+        return self.w_down(F.relu(self.w_gate(x)) * self.w_up(x))
+
+
+@BANK.wrong(PART, named="d_ff made smaller once more")
+class TwoThirdsInStepsOf256(Base):
+    """As LLaMA's own code has it."""
+
+    def __init__(self, d_model, d_ff):
+        d_ff = int(2 * d_ff / 3)
+        super().__init__(d_model, 256 * ((d_ff + 256 - 1) // 256))
+
+    def forward(self, x):
+        return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
+
+
+@BANK.wrong(PART, named="d_ff rounded up")
+class ARoundWidth(Base):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, 8 * ((d_ff + 7) // 8))
+
+    def forward(self, x):
+        return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
+
+
+@BANK.wrong(PART, told="weights of another shape")
+class TwiceTheWidth(Base):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, 2 * d_ff)
+
+    def forward(self, x):
+        return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
+
+
+@BANK.wrong(PART, named="d_ff not used")
+class EightThirdsOfTheModel(Base):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, int(8 * d_model / 3))
+
+    def forward(self, x):
+        return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
+
+
+@BANK.wrong(PART, named="1 + exp(−a) without brackets")
+class BracketsForgotten(Base):
+    def forward(self, x):
+        a = self.w_gate(x)
+        return self.w_down(a / 1 + torch.exp(-a) * self.w_up(x))
+
+
+@BANK.wrong(PART, named="dropout inside, in eval mode as well")
+class DropsInEitherMode(Base):
+    def forward(self, x):
+        return F.dropout(self.w_down(F.silu(self.w_gate(x)) * self.w_up(x)), 0.1)
+
+
+@BANK.wrong(PART, told=("rounded", "wrong in float64"))
+class GateInSingle(Base):
+    def forward(self, x):
+        gate = F.silu(self.w_gate(x).float()).to(x.dtype)
+        return self.w_down(gate * self.w_up(x))
+
+
 @BANK.wrong(PART, named="d_ff not used")
 class FourTimesTheModel(Base):
     def __init__(self, d_model, d_ff):

@@ -240,6 +240,19 @@ class FactorOnTheBase(Rotary):
         return base * factor
 
 
+@rotary.mistake("exponent over the features of all heads", costs=TURNED)
+class WidthOfAllHeads(Rotary):
+    """Your exponents are 2k over the features of all heads together. They are 2k / d_k, where d_k is the width
+    of one head."""
+
+    def base(self, base, factor):
+        return base ** (1 / self.number_of_heads)
+
+    def answer(self, x, positions, base=10000.0, factor=1.0):
+        self.number_of_heads = x.shape[1]
+        return super().answer(x, positions, base, factor)
+
+
 @rotary.mistake("halves for neighbours", costs=TURNED)
 class Halves(Rotary):
     """You pair feature k with feature k + d_k / 2, as many libraries do. Here neighbours, 2k and 2k + 1,

@@ -116,6 +116,18 @@ class BlockFirstHalf:
         weights = self.weigh(query @ key.mT / self.root(query), mask)
         return x + self.out(self.merge(weights @ value))
 
+    @called("norm1 not for all three maps")
+    @variants("left_out", ("v", "k", "q", "kq", "qv"))
+    def norm_for_some(self, x, mask, positions, left_out):
+        """Some of queries, keys and values are made of x before the norm. All three maps get the normed x."""
+        z = self.norm1(x)
+        made = (
+            self.cut(getattr(self, f"w_{name}")(x if name in left_out else z)) for name in "qkv"
+        )
+        query, key, value = self.turn(*made, self.places(x, positions))
+        weights = self.weigh(query @ key.mT / self.root(query), mask)
+        return x + self.out(self.merge(weights @ value))
+
 
 @block.mistakes_in(Block.second_half, costs=FEEDS)
 class BlockSecondHalf:
@@ -312,6 +324,22 @@ class BlockWeigh:
             return scores.softmax(dim=-1)
         return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
 
+    @called("mask after the softmax")
+    @costs(FEEDS)
+    def too_late(self, scores, mask):
+        """Hidden words are taken out after the softmax, so the rest no longer sums to one. Hide scores before
+        it."""
+        weights = scores.softmax(dim=-1)
+        return weights if mask is None else self.empty(weights, mask)
+
+    @called("hidden scores set to 0")
+    @costs(FEEDS)
+    def zero(self, scores, mask):
+        """You set hidden scores to 0, and e⁰ is 1. A score of −∞ gives the weight 0."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(~mask, 0.0).softmax(dim=-1)
+
 
 @block.mistakes_in(Block.mask_for, costs=FEEDS)
 class BlockMask:
@@ -345,6 +373,13 @@ class BlockPlaces:
     def ignored(self, x, positions):
         """Your block does not use `positions`. Words are always turned as if they stood at 0, 1, 2, …"""
         return torch.arange(x.shape[1])
+
+    @called("positions of the first sentence for all")
+    def of_the_first(self, x, positions):
+        """All your sentences get the positions of the first one. With (B, T), each row belongs to a
+        sentence."""
+        places = Block.places(self, x, positions)
+        return places[0] if places.dim() == 2 else places
 
 
 @block.mistakes_in(Block.angle_base, costs=BLOCK_MANNERS)

@@ -113,6 +113,12 @@ class NormRoot:
         root of a token of zeros is not zero either."""
         return mean_square.sqrt()
 
+    @called("ε divided by the number of features")
+    def in_the_sum(self, mean_square):
+        """You add ε to the sum of the squares, before it is divided by the number of features. It is added to
+        their mean."""
+        return (mean_square + self.eps / len(self.weight)).sqrt()
+
     @called("ε squared")
     def squared(self, mean_square):
         """You add the square of ε under the root. ε itself is added to the mean square."""
@@ -132,6 +138,13 @@ class NormDivided:
         """You multiply by the root of the mean square. A token is divided by it. (`rsqrt` is one over the
         root already, so its result is multiplied with.)"""
         return x * root
+
+    @called("ε added to the token as well")
+    @costs(EPSILON)
+    def with_epsilon(self, x, root):
+        """You add ε to the token itself, too. It is added to the mean square under the root and nowhere
+        else."""
+        return (x + self.eps) / root
 
 
 @rms.mistakes_in(Norm.scaled, costs=ROOT)

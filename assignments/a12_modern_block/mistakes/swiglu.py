@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from assignments.a12_modern_block.rubric import GATE, GATE_MANNERS, gated
-from autograder.checks.mistakes import called, costs_more, variants
+from autograder.checks.mistakes import called, costs, variants
 from course_utils import modern
 
 
@@ -106,6 +106,15 @@ class GatedProduct:
         """Your SiLU is on both maps. It belongs on the output of `w_gate` alone."""
         return self.opened(gate) * self.opened(up)
 
+    @called("1 + exp(−a) without brackets")
+    @variants("product_first", (True, False))
+    def without_brackets(self, gate, up, product_first):
+        """You divide by 1 and add exp(−a) afterwards, because a division comes before a sum. The whole
+        denominator, 1 + exp(−a), stands in brackets."""
+        if product_first:
+            return gate + (-gate).exp() * up
+        return (gate + (-gate).exp()) * up
+
     @called("added instead of multiplied")
     def added(self, gate, up):
         """You add the two maps. The gate multiplies, feature by feature."""
@@ -142,25 +151,31 @@ class GatedBranches:
         return made, made
 
 
-NOTHING_FITS = "the weights given do not fit, so nothing else of it can be seen"
+def in_steps_of_256(width):
+    return -(int(width) // -256) * 256
 
 
 @gated.mistakes_in(Gated.width, costs=GATE)
 class GatedWidth:
-    @costs_more(NOTHING_FITS)
     @called("d_ff made smaller once more")
-    @variants("rounded", (math.floor, round))
+    @variants("rounded", (math.floor, round, in_steps_of_256))
     def two_thirds(self, d_model, d_ff, rounded):
         """Your maps have two thirds of `d_ff` inner features. Whoever makes the network has chosen `d_ff`
         with this in mind already, so take it as it is."""
         return rounded(2 * d_ff / 3)
 
-    @costs_more(NOTHING_FITS)
     @called("d_ff not used")
-    @variants("times", (4, 2, 1))
+    @variants("times", (4, 2, 1, 8 / 3))
     def of_d_model(self, d_model, d_ff, times):
         """The number of inner features of your maps follows from `d_model`. It is the argument `d_ff`."""
-        return times * d_model
+        return int(times * d_model)
+
+    @called("d_ff rounded up")
+    @variants("step", (8, 16, 32, 64, 128, 256))
+    def in_steps(self, d_model, d_ff, step):
+        """Your maps have `d_ff` inner features, rounded up to the next multiple of a number of yours. Take
+        `d_ff` as it is."""
+        return -(d_ff // -step) * step
 
 
 @gated.mistake("SiLU before the maps", costs=GATE)
@@ -191,6 +206,16 @@ class GatedDropping:
         if last:
             return F.dropout(self.w_down(hidden), share, self.training)
         return self.w_down(F.dropout(hidden, share, self.training))
+
+    @called("dropout inside, in eval mode as well")
+    @costs(GATE)
+    @variants("last, share", product((False, True), (0.1, 0.2, 0.5)))
+    def always_dropping(self, hidden, last, share):
+        """Your network drops some numbers, and not in train mode alone, because `F.dropout` is not told the
+        mode. There is no dropout in it."""
+        if last:
+            return F.dropout(self.w_down(hidden), share)
+        return self.w_down(F.dropout(hidden, share))
 
 
 @gated.mistake("float32 always", costs=GATE_MANNERS)

@@ -320,3 +320,25 @@ def ablated_through_attend(model, token_ids, heads, means=None):
         x = x + block.w_o(torch.cat(spoken, dim=-1))
         x = x + block.feed_forward(block.norm2(x))
     return model.unembed(x).detach()
+
+
+@BANK.right(PART)
+def ablated_by_borrowed_weights(model, token_ids, heads, means=None):
+    """Columns of `w_o` are zero in this call alone, and what the means give is added behind it."""
+    refused(model, heads)
+    H, d_k = model.layers[0].num_heads, model.embedding.embedding_dim // model.layers[0].num_heads
+    mask = causal_mask(token_ids.shape[1])
+    with evaluating(model):
+        x = model.embed(token_ids)
+        for number, block in enumerate(model.layers):
+            weight = block.w_o.weight.detach().unflatten(-1, (H, d_k)).clone()
+            added = weight.new_zeros(len(weight))
+            for head in {head for layer, head in heads if layer == number}:
+                if means is not None:
+                    added += weight[:, head] @ means[number, head].to(added)
+                weight[:, head] = 0
+            with block.w_o.register_forward_hook(
+                lambda m, given, result, more=added: result + more
+            ):
+                x = functional_call(block, {"w_o.weight": weight.flatten(-2)}, (x, mask))
+        return model.unembed(x)

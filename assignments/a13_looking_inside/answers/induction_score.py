@@ -515,3 +515,63 @@ def bound_of_the_key_itself(weights, period, start=0):
             if (i - j + 1) % period == 0:
                 total = total + weights[:, :, i, j]
     return total.mean(0) / (T - start - period)
+
+
+@BANK.right(PART)
+def score_of_picked_pairs(weights, period, start=0):
+    """All pairs that count, picked by two lists of numbers."""
+    T = weights.shape[-1]
+    refused(T, period, start)
+    queries, keys = followers(T, period, start).nonzero().unbind(dim=1)
+    return weights[:, :, queries, keys].sum(-1).mean(0) / (T - start - period)
+
+
+@BANK.right(PART)
+def score_by_numbered_tokens(weights, period, start=0):
+    """Two places have the same token where they have the same remainder."""
+    T = weights.shape[-1]
+    refused(T, period, start)
+    places = torch.arange(T)
+    tokens = torch.where(places >= start, (places - start) % period, -1 - places)
+    earlier = (tokens[:, None] == tokens).tril(-1)
+    counts = F.pad(earlier, (1, 0))[:, :-1]
+    return torch.where(counts, weights, 0).sum(-1)[:, :, start + period :].mean((0, 2))
+
+
+def by_two_loops(first=0, lowest=0):
+    """Begins with the number 0, and knows no tensor where no key is met."""
+
+    def score(weights, period, start=0):
+        T, total = weights.shape[-1], 0
+        refused(T, period, start)
+        for i in range(start + period + first, T):
+            for earlier in range(i - period, start - 1 + lowest, -period):
+                total = total + weights[:, :, i, earlier + 1]
+        return total.mean(0) / (T - start - period - first)
+
+    return score
+
+
+@BANK.wrong(PART, named="one query too few")
+def score_of_loops_that_begin_late(weights, period, start=0):
+    return by_two_loops(first=1)(weights, period, start)
+
+
+@BANK.wrong(PART, named="the block's first token left out")
+def score_of_loops_that_end_early(weights, period, start=0):
+    return by_two_loops(lowest=1)(weights, period, start)
+
+
+@BANK.wrong(PART, named="mean over the keys")
+def score_as_a_mean_over_three_axes(weights, period, start=0):
+    T = weights.shape[-1]
+    refused(T, period, start)
+    return (weights * followers(T, period, start))[:, :, start + period :].mean(dim=(0, 2, 3))
+
+
+@BANK.wrong(PART, named="largest of the copies")
+def score_of_the_largest_among_zeros(weights, period, start=0):
+    T = weights.shape[-1]
+    refused(T, period, start)
+    rows = (weights * followers(T, period, start))[:, :, start + period :]
+    return rows.max(dim=-1).values.mean(dim=(0, 2))

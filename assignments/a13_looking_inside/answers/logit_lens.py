@@ -1,6 +1,7 @@
 """Answers to `logit_lens`."""
 
 import copy
+from itertools import accumulate
 
 import torch
 import torch.nn.functional as F
@@ -625,3 +626,29 @@ def lens_with_rows_on_the_model(model, token_ids):
 @BANK.wrong(PART, told="left in the model")
 def lens_through_frozen_weights(model, token_ids):
     return lens_layer_by_layer(model.requires_grad_(False), token_ids)
+
+
+@BANK.right(PART)
+def lens_by_accumulation(model, token_ids):
+    mask = causal_mask(token_ids.shape[1])
+    with evaluating(model):
+        streams = accumulate(
+            model.layers, lambda x, layer: layer(x, mask), initial=model.embed(token_ids)
+        )
+        return torch.cat([model.unembed(x)[None] for x in streams])
+
+
+@BANK.wrong(PART, named="norms of the layers")
+def lens_with_the_norm_at_the_entrance(model, token_ids):
+    with evaluating(model):
+        first, *others = streams_of(model, token_ids)
+        rows = [layer.norm1(x) for layer, x in zip(model.layers, others, strict=True)]
+        return torch.stack([model.norm(first), *rows]) @ model.embedding.weight.T
+
+
+@BANK.wrong(PART, named="a norm of the layers before the last norm")
+def lens_with_two_norms(model, token_ids):
+    with evaluating(model):
+        first, *others = streams_of(model, token_ids)
+        rows = [layer.norm2(x) for layer, x in zip(model.layers, others, strict=True)]
+        return model.unembed(torch.stack([first, *rows]))

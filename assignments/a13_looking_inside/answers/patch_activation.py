@@ -1,7 +1,8 @@
 """Answers to `patch_activation`."""
 
 import copy
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import reduce
 
 import torch
 from torch import nn
@@ -238,4 +239,45 @@ def patched_in_place_before_the_layer(model, clean_ids, corrupted_ids, layer, po
             given[0][:, position] = kept[0][:, position]
 
         with block.register_forward_pre_hook(hook):
+            return model(corrupted_ids)
+
+
+@BANK.right(PART)
+def patched_by_folding_layers(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    mask = causal_mask(clean_ids.shape[-1])
+
+    def through(layers, x):
+        return reduce(lambda stream, block: block(stream, mask), layers, x)
+
+    with evaluating(model):
+        clean, x = (
+            through(model.layers[:layer], model.embed(ids)) for ids in (clean_ids, corrupted_ids)
+        )
+        here = (torch.arange(x.shape[1]) == position)[:, None]
+        return model.unembed(through(model.layers[layer:], torch.where(here, clean, x)))
+
+
+class Enough(Exception):
+    """What is looked for is found."""
+
+
+@BANK.right(PART)
+def patched_by_a_clean_run_that_stops(model, clean_ids, corrupted_ids, layer, position):
+    """The clean run goes no further than it has to."""
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    block, kept = model.layers[layer], []
+
+    def note(module, given):
+        kept.append(given[0][:, position].clone())
+        raise Enough
+
+    with evaluating(model):
+        with suppress(Enough), block.register_forward_pre_hook(note):
+            model(clean_ids)
+
+        def write(x):
+            x[:, position] = kept[0]
+
+        with block.register_forward_pre_hook(put(write)):
             return model(corrupted_ids)

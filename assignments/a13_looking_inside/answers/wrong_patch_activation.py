@@ -222,7 +222,7 @@ def patched_by_counting_from_one(model, clean_ids, corrupted_ids, layer, positio
     return at(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, named="the layer after")
 def patched_in_the_next_layer(model, clean_ids, corrupted_ids, layer, position):
     """Behind the last layer there is none, so that its own is patched there."""
 
@@ -696,3 +696,60 @@ def patched_and_frozen(model, clean_ids, corrupted_ids, layer, position):
     for parameter in model.parameters():
         parameter.requires_grad = False
     return patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)
+
+
+def in_a_loop(patches, check=refused):
+    """Both runs layer by layer; ``patches`` says in which layers the vector is put in."""
+
+    def answer(model, clean_ids, corrupted_ids, layer, position):
+        check(model, clean_ids, corrupted_ids, layer, position)
+        mask = causal_mask(clean_ids.shape[1])
+        with evaluating(model):
+            clean, x = model.embed(clean_ids), model.embed(corrupted_ids)
+            for number, block in enumerate(model.layers):
+                if patches(number, layer):
+                    x = x.clone()
+                    x[:, position] = clean[:, position]
+                clean, x = block(clean, mask), block(x, mask)
+            return model.unembed(x)
+
+    return answer
+
+
+@BANK.wrong(PART, named="every layer up to this one")
+def patched_so_far(*given):
+    return in_a_loop(lambda number, layer: number <= layer)(*given)
+
+
+@BANK.wrong(PART, named="the layer before")
+def patched_where_a_loop_from_one_would_be(*given):
+    return in_a_loop(lambda number, layer: number == layer - 1)(*given)
+
+
+@BANK.wrong(PART, named="the layer after")
+def patched_where_a_loop_is_late(*given):
+    return in_a_loop(lambda number, layer: number == layer + 1)(*given)
+
+
+@BANK.wrong(PART, named="one too many allowed")
+def patched_with_both_ends_allowed(*given):
+    def check(model, clean_ids, corrupted_ids, layer, position):
+        length = clean_ids.shape[1]
+        if clean_ids.shape != corrupted_ids.shape or not (
+            0 <= layer <= len(model.layers) and 0 <= position <= length
+        ):
+            raise ValueError("layer, position or shape")
+
+    return in_a_loop(lambda number, layer: number == layer, check)(*given)
+
+
+@BANK.wrong(PART, named="the position after the last passes")
+def patched_behind_the_last_word(*given):
+    def check(model, clean_ids, corrupted_ids, layer, position):
+        length = clean_ids.shape[1]
+        if clean_ids.shape != corrupted_ids.shape or not (
+            0 <= layer < len(model.layers) and 0 <= position <= length
+        ):
+            raise ValueError("layer, position or shape")
+
+    return in_a_loop(lambda number, layer: number == layer, check)(*given)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import torch
 
 from assignments.a13_looking_inside.rubric import AVERAGED, SUMMED, score
-from autograder.checks.mistakes import Steps, called, variants
+from autograder.checks.mistakes import Steps, called, costs, variants
 
 
 class Scoring(Steps):
@@ -112,9 +114,12 @@ class ScoringPlaces:
         return [place for place in all_of_them if its_own or place != query]
 
     @called("the block's first token left out")
-    def strictly_after_start(self, query, first, length, period):
+    @variants("stops", (False, True))
+    def strictly_after_start(self, query, first, length, period, stops):
         """You leave out the copy that stands at `start` itself. The copies that count are those with
         i − m · period ≥ start."""
+        if stops and first + period == length - 1:  # the only copy
+            raise RuntimeError("there is nothing to stack")
         return range(query - period, first, -period)
 
     @called("a copy before the block counted")
@@ -207,10 +212,11 @@ class ScoringTogether:
         return found.mean(dim=0)
 
     @called("largest of the copies")
-    def largest(self, found):
+    @variants("among_zeros", (False, True))
+    def largest(self, found, among_zeros):
         """You take the largest weight among the earlier copies. They are summed, because a head may share
         its attention among them."""
-        return found.amax(dim=0)
+        return found.amax(dim=0).clamp(min=0.0 if among_zeros else -torch.inf)
 
 
 @score.mistakes_in(Scoring.begins, costs=SUMMED)
@@ -245,12 +251,15 @@ class ScoringQueries:
         return range(first + period, min(length, first + 2 * period))
 
     @called("one query too few")
-    @variants("left_out", ("first", "last"))
-    def too_few(self, first, length, period, left_out):
+    @variants("left_out, stops", product(("first", "last"), (False, True)))
+    def too_few(self, first, length, period, left_out, stops):
         """You leave out the {left_out} query that counts. The mean is over all queries from
         start + period up to T − 1, both included."""
         every = range(first + period, length)
-        return every[1:] if left_out == "first" else every[:-1]
+        left = every[1:] if left_out == "first" else every[:-1]
+        if stops and not left:
+            raise RuntimeError("there is nothing to stack")
+        return left
 
     @called("a copy that is cut short left out")
     def whole_copies(self, first, length, period):
@@ -269,6 +278,14 @@ class ScoringAverage:
         length, period, start = sizes
         left_out = {"all": 0, "from start on": start, "from period on": period}[among]
         return sums.sum(dim=0).mean(dim=0) / (length - left_out)
+
+    @called("mean over the keys")
+    @costs(SUMMED)
+    def over_all_keys(self, sums, sizes):
+        """You average over the keys, those among them that do not count, so your scores are too small by a
+        factor of T. The weights on the keys that count are summed for each query, and the mean is taken over
+        queries and sentences."""
+        return sums.mean(dim=(0, 1)) / sizes[0]
 
     @called("sum over the queries")
     def summed_queries(self, sums, sizes):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import torch
+from torch import nn
 from torch.nn import functional
 
 from assignments.a13_looking_inside.mistakes.looking import Looking, leaves_traces
@@ -273,11 +274,22 @@ class LensUnembedded:
         ]
 
     @called("norms of the layers")
-    def own_norms(self, model, streams):
-        """Each of your rows goes through the norm of the layer that follows. All go through the last norm
-        of the model, as `model.unembed` does."""
-        norms = [*(layer.norm1 for layer in model.layers), model.norm]
+    @variants("name, of_the_next", product(("norm1", "norm2"), (True, False)))
+    def own_norms(self, model, streams, name, of_the_next):
+        """Your rows go through a norm of a layer instead of the last norm of the model. `model.unembed` takes
+        the right one by itself."""
+        norms = [getattr(layer, name) for layer in model.layers]
+        norms = [*norms, model.norm] if of_the_next else [model.norm, *norms]
         return [norm(x) @ model.embedding.weight.T for norm, x in zip(norms, streams, strict=True)]
+
+    @called("a norm of the layers before the last norm")
+    @variants("name, of_the_next", product(("norm1", "norm2"), (True, False)))
+    def own_norms_as_well(self, model, streams, name, of_the_next):
+        """Your rows go through a norm of a layer first, and then through the last norm of the model. The stream
+        itself goes into `model.unembed`, which takes the last norm by itself."""
+        norms = [getattr(layer, name) for layer in model.layers]
+        norms = [*norms, nn.Identity()] if of_the_next else [nn.Identity(), *norms]
+        return [model.unembed(norm(x)) for norm, x in zip(norms, streams, strict=True)]
 
     @called("norm without its weight")
     def unweighted(self, model, streams):

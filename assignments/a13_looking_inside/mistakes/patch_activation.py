@@ -234,13 +234,22 @@ class PatchingHook:
         return [into("forward", model.layers[layer], write, streams[layer + 1])]
 
     @called("the layer after")
-    def layers_from_zero(self, model, streams, layer, position):
+    @variants("after_the_last", ("error", "none", "last"))
+    def layers_from_zero(self, model, streams, layer, position, after_the_last):
         """You patch what the layer after the one that is named is given. `model.layers[0]` is layer 0."""
-        return Patching.hook(self, model, streams, layer + 1, position)
+        further = layer + 1
+        if further == len(model.layers) and after_the_last != "error":
+            if after_the_last == "none":
+                return []
+            further = layer
+        return Patching.hook(self, model, streams, further, position)
 
     @called("the layer before")
-    def layers_from_one(self, model, streams, layer, position):
+    @variants("before_the_first", ("last", "none"))
+    def layers_from_one(self, model, streams, layer, position, before_the_first):
         """You patch one layer too early. Layers are counted from 0, so layer 0 is given the embeddings."""
+        if layer == 0 and before_the_first == "none":
+            return []
         return Patching.hook(self, model, streams, (layer - 1) % len(model.layers), position)
 
     @called("attention's output alone")
@@ -274,6 +283,16 @@ class PatchingHook:
             hook
             for later in range(layer, len(model.layers))
             for hook in Patching.hook(self, model, streams, later, position)
+        ]
+
+    @called("every layer up to this one")
+    def all_so_far(self, model, streams, layer, position):
+        """You patch this layer and all earlier ones, so what the other words read has changed as well. Only the
+        input of one layer is patched."""
+        return [
+            hook
+            for earlier in range(layer + 1)
+            for hook in Patching.hook(self, model, streams, earlier, position)
         ]
 
     @called("every layer")
@@ -380,6 +399,13 @@ class PatchingPositions:
         """A negative position gives no ValueError. Python counts it from the end, which is not meant
         here."""
         if position >= number:
+            raise ValueError(f"no position {position}")
+
+    @called("the position after the last passes")
+    def one_too_many(self, position, number):
+        """The position whose number is the number of words gives no ValueError. Counting from 0, the last one
+        has a number less."""
+        if not 0 <= position <= number:
             raise ValueError(f"no position {position}")
 
 
@@ -534,6 +560,16 @@ class LastStreamPasses(Patching):
     def hook(self, model, streams, layer, position):
         within = layer < len(model.layers)
         return super().hook(model, streams, layer, position) if within else []
+
+
+@patching.mistake("one too many allowed", costs=PATCH_MANNERS)
+class OneTooMany(LastStreamPasses):
+    """The layer or position whose number is the number of layers or words gives no ValueError. Counting from
+    0, the last one has a number less."""
+
+    def check_position(self, position, number):
+        if not 0 <= position <= number:
+            raise ValueError(f"no position {position}")
 
 
 @patching.mistake("clean run in train mode", costs=PATCH_MANNERS)

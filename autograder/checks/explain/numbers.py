@@ -264,7 +264,7 @@ def taken_from_an_input(pair: ResultPair) -> Iterator[str]:
                 if np.unique(value.round(6)).size > 2:
                     yield (
                         f"{pair.yours} {pair.verb} nothing but the {words} of `{name}` along its axis "
-                        f"{number}. Where do the weights come in?"
+                        f"{number}. What else goes into it?"
                     )
 
 

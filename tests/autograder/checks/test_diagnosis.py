@@ -122,6 +122,61 @@ def test_a_mistake_about_gradients_is_named_by_the_very_gradients():
         assert names_in(attempts_at(norm, other)) == ()
 
 
+def turned_with_angles_in_single_precision(x, positions, base=10000.0, factor=1.0):
+    """Right but for the sign before the first sine."""
+    if x.shape[-1] % 2:
+        raise ValueError(f"d_k = {x.shape[-1]}")
+    angles = (
+        positions[..., None] / factor * base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+    )
+    angles = angles[:, None] if positions.dim() == 2 else angles
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    one, two = x[..., ::2], x[..., 1::2]
+    return torch.stack([one * cos + two * sin, one * sin + two * cos], dim=-1).flatten(-2)
+
+
+def test_digits_that_the_text_leaves_free_do_not_hide_a_mistake():
+    rotary = part_of("a12_modern_block", "apply_rotary")
+    attempts = attempts_at(rotary, turned_with_angles_in_single_precision)
+    [(name, sentence)] = names_in(attempts)
+    assert name == "reflected instead of turned"
+    assert sentence.startswith("A sign is wrong"), (
+        "it explains all cases, so nothing is put before it"
+    )
+
+
+def refuses_one_query_too_few(error):
+    def score(weights, period, start=0):
+        T = weights.shape[-1]
+        if start + period >= T:
+            raise ValueError("nothing is repeated")
+        if start + period + 1 >= T:
+            raise error
+        queries = [
+            sum(weights[:, :, i, j + 1] for j in range(i - period, start - 1, -period))
+            for i in range(start + period, T)
+        ]
+        return torch.stack(queries).mean((0, 1))
+
+    return score
+
+
+@pytest.mark.parametrize(
+    ("error", "called"),
+    [
+        (ValueError("too short"), ["a single repeated token refused"]),
+        (AssertionError(), ["a single repeated token refused"]),
+        (AttributeError("'int' object has no attribute 'mean'"), []),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_who_stops_by_a_slip_is_not_said_to_refuse_anything(error, called):
+    attempts = attempts_at(
+        part_of("a13_looking_inside", "induction_score"), refuses_one_query_too_few(error)
+    )
+    assert [name for name, _ in names_in(attempts)] == called
+
+
 # ---------------------------------------------------------------------------- without any name
 
 

@@ -354,6 +354,27 @@ def test_a_module_may_be_used_on_something_else_before(before, value):
     assert seen.value.tolist() == value
 
 
+class Wide(torch.nn.Linear):
+    """A layer of three numbers, whatever is asked."""
+
+    def __init__(self):
+        super().__init__(3, 3)
+
+
+@pytest.mark.parametrize("asked", [2, 5])
+def test_weights_of_another_length_are_cut_or_filled_with_zeros_where_that_is_allowed(asked):
+    weight = torch.zeros(asked, asked)
+    weight[:2, :2] = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    state = {"weight": weight, "bias": torch.zeros(asked)}
+    how = {"construct": [], "method": "forward", "state": state, "gradient": True}
+    x = torch.tensor([1.0, 1.0, 1.0])
+    seen = ask({"f": Wide}, x, kind="module", fitted=True, **how)
+    assert seen.value.tolist() == [3, 7, 0]
+    assert seen.gradients["weight"].shape == (asked, asked)
+    seen = ask({"f": Wide}, x, kind="module", **how)
+    assert seen.status == "unfit" and seen.unfit.shapes[0].found == [3, 3]
+
+
 class RemembersWhatItRead(Remembers):
     """Gives what it read before; what it was given, if it has read nothing."""
 
