@@ -39,7 +39,7 @@ class Axis:
 
     def __str__(self) -> str:
         if self.letter:
-            return f"the axis of the {self.many}, {self.letter}"
+            return f"the axis {'' if self.along else f'of the {self.many}, '}{self.letter}"
         return self.along.removeprefix("of ") or f"the {self.many}"
 
     def place(self, index: int) -> str:

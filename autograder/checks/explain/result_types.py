@@ -128,6 +128,12 @@ def _forms_of_one(expected: Any, value: Any) -> Iterator[Explanation]:
             "Plain numbers come back in a list. What is asked is an array or a tensor. Which "
             "operations keep it one?",
         )
+    elif isinstance(value, int | float) and not expected.ndim:
+        yield Explanation(
+            "a number of Python",
+            "A plain number of Python comes back, through which no gradient flows. What is asked is a tensor "
+            "without axes. Where is the number taken out of it, as by `.item()` or `float()`?",
+        )
     elif isinstance(value, int | float):
         yield Explanation(
             "one number",
