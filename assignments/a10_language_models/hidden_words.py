@@ -222,6 +222,29 @@ def becomes(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Cha
     return Chance(expects, tally, (*names, "an id outside the vocabulary"))
 
 
+def words_that_stay(V: int, mask_id: int) -> Case:
+    """All words of a small vocabulary, in which a random id is often the one that stood there.
+
+    How many stay as they were is all that is counted, and it is about the same whether the mask, which
+    is the only special id, is left out of the random ones or not.
+    """
+
+    def draw(randn: Randn) -> list[Any]:
+        ids = torch.randint(V, (400, 240), generator=randn.generator)
+        return [ids, mask_id, V, (mask_id,), 1.0]
+
+    def expects(token_ids: Tensor, *_: Any) -> Tensor:
+        often = 0.1 + 0.1 * (1 / V + 1 / (V - 1)) / 2
+        return often * (token_ids != mask_id).sum().double().reshape(1)
+
+    def tally(result: Any) -> Tensor:
+        return (_words_and_fates(result, mask_id)[2] == 2).sum().reshape(1)
+
+    what = "a chosen word that stayed, or became itself by chance,"
+    label = f"token_ids of shape (400, 240), {mask_id=}, vocab_size={V}, special_ids=({mask_id},), share=1.0"
+    return Case(label, draw, random=True, chance=Chance(expects, tally, (what,)))
+
+
 def _neighbours(places: Tensor) -> list[tuple[Tensor, Tensor]]:
     """What stands side by side, and what stands in the same place of two rows that follow."""
     return [(places[:, 1:], places[:, :-1]), (places[1:], places[:-1])]

@@ -184,6 +184,8 @@ def test_language_model_lengths_and_dropout():
     model = CausalLanguageModel(5, 4, 2, 1, 3, dropout=1 - 1e-9, max_len=3)
     fill_with_known_numbers(model)
     assert model.eval()(torch.tensor([[1, 2, 3]])).shape == (1, 3, 5), "T = max_len is right"
+    long = CausalLanguageModel(5, 4, 2, 1, 3, max_len=1100).eval()(torch.ones(1, 1100).long())
+    assert long.shape == (1, 1100, 5), "1100 tokens with max_len=1100 are right"
     try:
         model(torch.tensor([[1, 2, 3, 4]]))
     except ValueError:
@@ -200,6 +202,14 @@ def test_language_model_lengths_and_dropout():
     dropped = bare(torch.tensor([[1, 2, 3]])).abs().max()
     assert dropped == 0, (
         "with a dropout of 1 nothing is left of the sum of word and position in train mode"
+    )
+    bare = CausalLanguageModel(4, 4, 2, 0, 3, dropout=0.5).train()
+    with torch.no_grad():
+        bare.embedding.weight.copy_(torch.eye(4))
+        bare.position_embedding.weight.fill_(3.0)
+        found = set(bare(torch.arange(4).repeat(8, 10)).flatten().round().tolist())
+    assert found == {0.0, 6.0, 8.0}, (
+        f"the sums are 3 and 4 here, so with dropout=0.5 all numbers are 0, 6 or 8, but {sorted(found)} came"
     )
     model.train()
     with torch.no_grad():
@@ -403,6 +413,11 @@ def test_sample_next_by_hand():
         assert torch.allclose(found, torch.tensor([0.1, 0.4, 0.2, 0.3]), atol=0.04), (
             f"{height:+} on all logits should change nothing"
         )
+    for options in ({"top_k": 2}, {"top_k": 2, "temperature": 0.2}, {"top_p": 0.5}):
+        found = shares(logits - 300, **options)
+        assert found[0] == found[2] == 0, (
+            f"with {options}, logits of −300 and less: removed words come"
+        )
     rows = torch.tensor([[0.0, 1.0, 2.0], [5.0, 7.0, 6.0]]).repeat(500, 1)
     drawn = sample_next(rows, top_k=2)
     assert set(drawn[1::2].tolist()) == {1, 2}, "top_k=2: each row is cut by its own logits"
@@ -428,9 +443,10 @@ def test_sample_next_generator_and_edges():
     assert not torch.equal(first, second), "a second call goes on with the generator's next numbers"
     alone, after = sample_next(logits), sample_next(logits)
     assert not torch.equal(alone, after), "without a generator, two calls should differ"
-    assert torch.equal(sample_next(logits, temperature=0), logits.argmax(-1)), (
-        "temperature=0 takes the likeliest word"
-    )
+    for size in (1.0, 0.0001):
+        assert torch.equal(sample_next(size * logits, temperature=0), logits.argmax(-1)), (
+            "temperature=0 takes the likeliest word, however little it is ahead"
+        )
     one = sample_next(logits[:1])
     assert one.shape == (1,), f"one row gives one id, of shape (1,), and not {tuple(one.shape)}"
     hidden = sample_next(torch.tensor([[0.0, -torch.inf]]).repeat(50, 1))
@@ -466,7 +482,7 @@ print("✓ sample_next")
 # | second result, `targets` | `(B, T)` | the word that it is asked for, and −100 where nothing is asked |
 #
 # - Every token whose id is not in the tuple `special_ids` is **chosen** with the probability `share`, each by itself,
-#   so how many are chosen differs from call to call. No other token is. The ids in `special_ids` stand in any order.
+#   so how many are chosen differs from call to call, and may be none. No other token is. The ids in `special_ids` stand in any order.
 # - In `targets` stands the original id where a token was chosen, and −100 everywhere else.
 # - In `inputs`, each chosen token became `mask_id` with a probability of 80 %, a random id with 10 %, and stayed as it
 #   was with 10 %, whatever stands there and around it. The random id is drawn for each place by itself, uniformly from 0
@@ -541,6 +557,11 @@ def test_mask_words():
     assert by_sentence.std() < 0.2, (
         "in some sentences nearly all asked words are masks, in others hardly one"
     )
+    same = mask_words(torch.full((100, 500), 2), 1, 4, (1,), share=1.0, generator=generator)[0] == 2
+    assert same.float().mean() > 0.115, (
+        f"of 4 words, {same.float().mean():.1%} are as before; of a tenth that becomes a random id, some get "
+        "the one that stood there, too"
+    )
     large = mask_words(ids, 3, 600, (2, 0, 1), share=1.0, generator=generator)[0]
     assert (large > 511).sum() > 50, "random ids come from all 600 words, where there are so many"
 
@@ -571,6 +592,9 @@ def test_mask_words_generator():
     assert len(numbers) > 2, (
         f"how many of 100 chosen words are masked should differ, but in 20 calls it was {numbers}"
     )
+    few = torch.full((2, 3), 9)
+    numbers = {int((mask_words(few, 3, 70, (0,), 0.1)[1] != -100).sum()) for _ in range(40)}
+    assert 0 in numbers, "with share=0.1, in most calls no one of 6 words should be chosen"
     default = (mask_words(torch.full((100, 100), 9), 3, 70, (0,))[1] != -100).float().mean()
     assert abs(default - 0.15) < 0.03, f"without a share, {default:.0%} are asked for"
 

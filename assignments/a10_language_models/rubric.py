@@ -16,6 +16,7 @@ from assignments.a10_language_models.hidden_words import (
     hidden_again_and_again,
     hidden_twice,
     hidden_words,
+    words_that_stay,
 )
 from assignments.common.draws import a_generator, again_or_not, in_which_state
 from assignments.common.layers import EVERYTHING, drops_together, words_agree
@@ -465,6 +466,7 @@ LENGTHS = language_model.step(
     model(B=2, T=7, num_layers=1, max_len=7),
     model(B=1, T=128, num_layers=0),
     model(B=1, T=133, num_layers=1, max_len=135),
+    model(B=1, T=1030, num_layers=1, max_len=1040),  # longer than masks of a fixed size
     replace(model(B=2, T=8, num_layers=1, max_len=7), raises=("ValueError",)),
     model(B=2, T=5, dropout=0.0, training=True),
     model(B=2, T=5, dropout=0.7),
@@ -532,8 +534,8 @@ COOLED = sampling.step(
     next_words(top_k=3),
     next_words(1.5, top_k=4),
     next_words(0.7, top_k=50),
-    next_words(apart=300.0),
     next_words(size=10.0),
+    next_words(size=0.05, top_k=3, apart=300.0),  # −∞ alone lies far enough below
     many_words(B=600, V=400, top_k=250, share=25),
 )
 NUCLEUS = sampling.step(
@@ -542,6 +544,7 @@ NUCLEUS = sampling.step(
     next_words(top_p=0.7),
     next_words(top_p=0.9),
     next_words(top_p=1.0),
+    next_words(top_p=0.8, apart=300.0),
     next_words(2.4, top_p=0.8),
     next_words(0.5, top_p=0.9),
     next_words(2.0, top_k=4, top_p=0.75),
@@ -552,11 +555,12 @@ DRAWN = sampling.step(
     "the generator, temperature 0, logits of −∞, ids of shape (B,), errors",
     1,
     likeliest(B=6, temperature=0, size=0.01),
+    likeliest(B=600, temperature=0, size=0.0001),
     likeliest(5, 0, 3, 0.6),
     likeliest(4, 1.3, 1),
     likeliest(3, 0.9, None, 0.02),
     likeliest(1, 0, size=200),
-    likeliest(6, 0.0005, size=0.005),
+    likeliest(6, 0.05, size=2.0),
     likeliest(1, 1.0, 1),
     likeliest(B=6, temperature=0, size=0.01).in_float64(),
     likeliest(4, 1.3, 1).with_gaps(),
@@ -592,6 +596,7 @@ CHOSEN = masking.step(
     hidden_words(None, V=300),
     hidden_words(0.5, V=41, mask_id=7, special=(39, 2, 0)),
     hidden_again_and_again(48, (6, 40), share=0.3),
+    hidden_again_and_again(400, (2, 4), share=0.1),  # mostly too few words for one to be chosen
     hidden_words(1.0, V=31, mask_id=0, special=(0, 30)),
 )
 REPLACED = masking.step(
@@ -603,6 +608,7 @@ REPLACED = masking.step(
     hidden_words(1.0, V=37, mask_id=3, special=(6,), fates=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True).with_gaps(),
     hidden_again_and_again(36, (30, 40), share=1.0, V=730, fates=True),
+    words_that_stay(V=7, mask_id=5),
     hidden_twice(anew=True),
     hidden_twice(anew=False),
     hidden_twice(anew=False, seeded=False),

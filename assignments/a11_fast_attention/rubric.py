@@ -319,6 +319,7 @@ CONTINUED = cached.step(
     1,
     words(B=2, H=3, T=1, d_k=4, d_v=5, P=6),
     words(B=5, H=9, T=20, d_k=4, d_v=5, P=140),
+    words(B=1, H=1, T=2, d_k=2, d_v=3, P=1030),  # longer than masks of a fixed size
     words(B=2, H=2, T=5, d_k=3, d_v=6, P=2),
     words(B=3, H=2, T=4, d_k=4, d_v=5, P=1),
     one_after_the_other(4, 1, 1, 2),
@@ -369,6 +370,7 @@ NEWEST = sliding.step(
     window(4, 6, 1),
     window(3, 7, 20),
     window(40, 300, 130),
+    window(3, 1030, 1026),
     no_window(5, 3, 2),
     no_window(4, 4, 0),
     no_window(2, 6, -1),

@@ -451,7 +451,6 @@ class EncoderLayerInit:
         """Inside your feed-forward network, a tenth is dropped whatever `dropout` is. The network
         takes the probability as an argument. Does your layer pass it on?"""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
-        # another network would draw weights, and after them dropout would draw other numbers
         self.feed_forward.dropout.p = DEFAULT
 
     @costs(LAYER_DROPS)

@@ -327,7 +327,7 @@ print("✓ DecoderLayer")
 # - A source or target longer than `max_len` raises a `ValueError`.
 # - Your results are compared at real words only, so what they are at padding is up to you.
 # - `dropout` is the probability everywhere, both for the sum of word and position and in every layer.
-# - `num_layers` may be 0. Sinusoids may be rounded to `float32`.
+# - `num_layers` may be 0. Sinusoids and the factor $\sqrt{d_{model}}$ may be rounded to `float32`.
 #
 # **By hand.** Take a model with `d_model=4` and `num_layers=0`. If the first source word has the row
 # $(\tfrac12, -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times that row is $(1, -1, 2, 0)$. Position 0 is
@@ -538,8 +538,10 @@ def test_transformer_max_len():
         raise AssertionError(
             f"a {name} of length 4 with max_len=3 should raise a ValueError, but nothing was raised"
         )
-    model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=0, d_ff=5, max_len=200).eval()
-    model.encode(torch.ones(1, 200, dtype=torch.long))  # as long as max_len allows
+    model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=1, d_ff=5, max_len=1100).eval()
+    model(
+        torch.ones(1, 2, dtype=torch.long), torch.ones(1, 1100, dtype=torch.long)
+    )  # as max_len allows
 
 
 test_transformer_by_hand()

@@ -434,6 +434,9 @@ TOGETHER = encoder_decoder.step(
     model("forward", B=2, S=6, T=6, max_len=6),
     model("forward", B=1, S=128, T=128, num_layers=0),  # the default max_len is enough
     model("forward", B=1, S=133, T=134, num_layers=0, max_len=135),
+    model(
+        "forward", B=1, S=2, T=1030, num_layers=1, max_len=1040
+    ),  # longer than masks of a fixed size
     kept("pad_id", 4),
     *(
         replace(
@@ -455,7 +458,7 @@ MODEL_DROPS = encoder_decoder.step(
     whole_memory(),
     model("forward", B=2, S=5, T=3, dropout=0.7),
     model("forward", B=2, S=5, T=3).in_float64(),
-    model("forward", B=2, S=1, T=1).in_float64(),
+    model("forward", B=2, S=1, T=1, d_model=9).in_float64(),  # √9 is the same in float32
     model("forward", B=2, S=5, T=3).with_gaps(),
     model("forward", B=2, S=5, T=3, num_layers=1).with_gradients(),
     judge=model_drops,

@@ -36,7 +36,8 @@ from autograder.checks.mistakes import Mistake
 from autograder.checks.problem import Kind
 from autograder.probe.messages import Observation
 
-MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
+MOST_RUNS = 20_000  # of two mistakes at once, each counted by the weights that it takes
+FUNCTION_RUN = 50  # what a run counts that takes none
 MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
 MANY_CELLS = 24  # of a mask, that no two mistakes have in common in every case
 REFUSALS = (
@@ -226,7 +227,7 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
             continue
         if does_the_same(both, [*wrong, *right]):
             return Diagnosis((one, other), both)
-        run += 2 + len(state_of(returned[0].request))
+        run += len(state_of(returned[0].request)) or FUNCTION_RUN
         if run > MOST_RUNS:
             return None
     return None

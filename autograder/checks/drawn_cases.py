@@ -169,6 +169,12 @@ def is_in_train_mode(request: AnyRequest) -> bool:
     return isinstance(request, ModuleRequest) and request.training
 
 
+def is_left_to_chance(item: CaseRun) -> bool:
+    """Whether two right answers may give different numbers in a case."""
+    by_chance = item.case.chance or is_in_train_mode(item.request) or times_of(item.request) > 1
+    return item.case.random and bool(by_chance)
+
+
 @lru_cache(maxsize=4)
 def drawn_for(part: Part, seed: int) -> DrawnCases:
     """The cases of a part, drawn for a seed; they are the same for whoever has the same seed."""

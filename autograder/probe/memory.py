@@ -31,6 +31,14 @@ class MemoryWatch(TorchDispatchMode):
         self._sum = 0
         self._given = {item.untyped_storage().data_ptr() for item in tensors_in(list(given))} - {0}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Whether PyTorch keeps its compiler out, which it imports for that first.
+
+        This takes seconds, and they would count as the answer's own.
+        """
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

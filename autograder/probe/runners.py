@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -41,9 +42,14 @@ def run_case(subject: Callable[..., Any], request: Request) -> Observation:
     Raises:
         SubjectError: it has stopped with an error.
     """
+    _seed(request)
+    return RUNNERS[type(request)](subject, request)
+
+
+def _seed(request: Request) -> None:
+    """Put torch's own generator into the state that belongs to a request."""
     # torch.manual_seed would also write down where it was called, for devices that wake up later
     torch.default_generator.manual_seed(request.seed)
-    return RUNNERS[type(request)](subject, request)
 
 
 def call(subject: Callable[..., Any], request: CallRequest) -> Observation:
@@ -104,11 +110,15 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
         made.train(training)
     if unfit:
         return Observation(status="unfit", unfit=unfit)
+    # how many numbers were drawn for weights at first should not decide what is dropped
+    _seed(request)
     if request.method is None:
         with errors_are_its_own():
             return Observation(status="returned", value=_held_by(made))
     with errors_are_its_own():
-        use = getattr(made, request.method)
+        # `__getattribute__` by itself finds neither parameters nor buffers
+        by_name = request.method == "__getattribute__"
+        use = partial(getattr, made) if by_name else getattr(made, request.method)
     if request.rested:
         arguments = _arguments(request)
         with errors_are_its_own():
@@ -119,7 +129,8 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
         arguments = [_materialise(value, request) for value in request.before]
         with errors_are_its_own():
             getattr(made, request.before_method or request.method)(*arguments)
-    calls = [_arguments(request)] * request.times
+    # what a call changes in its arguments is looked at by itself, and no matter of the next call
+    calls = [_arguments(request) for _ in range(request.times)]
     with errors_are_its_own():
         held = dict(made.named_parameters(remove_duplicate=False))
     parameters: dict[str, torch.Tensor] = {

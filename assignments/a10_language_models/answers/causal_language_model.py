@@ -490,3 +490,46 @@ class WithoutGradients(Base):
     def forward(self, token_ids):
         with torch.no_grad():
             return super().forward(token_ids)
+
+
+@BANK.right("CausalLanguageModel")
+class ModelWithATiedHead(Base):
+    """A head without bias whose weight is the table, and a buffer of places."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        V, D = self.embedding.weight.shape
+        self.head = nn.Linear(D, V, bias=False)
+        self.head.weight = self.embedding.weight
+        most = self.position_embedding.num_embeddings
+        self.register_buffer("places", torch.arange(most), persistent=False)
+        self.register_buffer("triangle", torch.ones(most, most, dtype=torch.bool).tril())
+
+    def forward(self, token_ids):
+        T = token_ids.size(1)
+        if len(self.places) < T:
+            raise ValueError(f"{T} tokens, but only {len(self.places)} places")
+        x = self.drop(self.embedding(token_ids) + self.position_embedding(self.places[:T]))
+        for layer in self.layers:
+            x = layer(x, mask=self.triangle[:T, :T])
+        return self.head(x)
+
+
+@BANK.wrong("CausalLanguageModel", told="stops with ValueError")
+class ModelWithAMaskOfAFixedSize(ModelWithATiedHead):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.triangle = torch.ones(1024, 1024, dtype=torch.bool).tril()
+
+
+@BANK.wrong("CausalLanguageModel", named="words and positions dropped apart")
+class ModelThatDropsBothParts(ModelWithATiedHead):
+    def forward(self, token_ids):
+        T = token_ids.size(1)
+        if len(self.places) < T:
+            raise ValueError("too long")
+        words, places = self.embedding(token_ids), self.position_embedding(self.places[:T])
+        x = self.drop(words) + self.drop(places)
+        for layer in self.layers:
+            x = layer(x, mask=self.triangle[:T, :T])
+        return self.head(x)

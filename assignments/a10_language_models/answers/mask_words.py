@@ -501,3 +501,56 @@ def random_ids_from_1(token_ids, mask_id, vocab_size, special_ids, share=0.15, g
     chosen = choose(token_ids, special_ids, share, generator)
     words = torch.randint(1, vocab_size, token_ids.shape, generator=generator)
     return with_words(token_ids, chosen, mask_id, words, generator)
+
+
+@BANK.right(PART)
+def fates_by_multinomial(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
+    special = torch.tensor(sorted(special_ids))
+    chosen = (token_ids[..., None] != special).all(-1)
+    chosen &= torch.rand(token_ids.shape, generator=generator) < share
+    inputs, own = token_ids.clone(), token_ids[chosen]
+    if len(own):
+        chances = torch.tensor([0.8, 0.1, 0.1])
+        fate = torch.multinomial(chances, len(own), replacement=True, generator=generator)
+        drawn = torch.randint(vocab_size, own.shape, generator=generator)
+        choices = torch.stack([torch.full_like(own, mask_id), drawn, own])
+        inputs[chosen] = choices.gather(0, fate[None])[0]
+    return inputs, token_ids.where(chosen, torch.tensor(-100))
+
+
+def hidden_with(token_ids, mask_id, chosen, drawn, generator):
+    fate = torch.rand(token_ids.shape, generator=generator)
+    inputs = torch.where(chosen & (fate < 0.8), mask_id, token_ids)
+    inputs = torch.where(chosen & (fate > 0.9), drawn, inputs)
+    return inputs, torch.where(chosen, token_ids, -100)
+
+
+@BANK.wrong(PART, named="the word itself never drawn")
+def drawn_until_it_is_another(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    usual = ~torch.isin(token_ids, torch.tensor(special_ids))
+    chosen = usual & (torch.rand(token_ids.shape, generator=generator) < share)
+    drawn = torch.randint(vocab_size, token_ids.shape, generator=generator)
+    while (drawn == token_ids).any():
+        anew = torch.randint(vocab_size, token_ids.shape, generator=generator)
+        drawn = torch.where(drawn == token_ids, anew, drawn)
+    return hidden_with(token_ids, mask_id, chosen, drawn, generator)
+
+
+@BANK.wrong(PART, named="the first id never drawn")
+def drawn_from_one_on(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
+    usual = ~torch.isin(token_ids, torch.tensor(special_ids))
+    chosen = usual & (torch.rand(token_ids.shape, generator=generator) < share)
+    drawn = torch.randint(1, vocab_size, token_ids.shape, generator=generator)
+    return hidden_with(token_ids, mask_id, chosen, drawn, generator)
+
+
+@BANK.wrong(PART, named="one word at least chosen")
+def never_without_a_target(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
+    usual = ~torch.isin(token_ids, torch.tensor(special_ids))
+    drawn = torch.rand(token_ids.shape, generator=generator).masked_fill(~usual, 2.0)
+    least = drawn.argmin(dim=1, keepdim=True)
+    chosen = (drawn < share) | torch.zeros_like(usual).scatter(1, least, True) & usual
+    words = torch.randint(vocab_size, token_ids.shape, generator=generator)
+    return hidden_with(token_ids, mask_id, chosen, words, generator)

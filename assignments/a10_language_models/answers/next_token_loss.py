@@ -277,3 +277,20 @@ def mean_over_the_tokens_that_were_read(logits, token_ids, pad_id=0):
         reduction="sum",
     )
     return each / (token_ids != pad_id).sum()
+
+
+@BANK.wrong(PART, named="not shifted")
+def both_without_the_first(logits, token_ids, pad_id=0):
+    return F.cross_entropy(logits[:, 1:].mT, token_ids[:, 1:], ignore_index=pad_id)
+
+
+@BANK.wrong(PART, named="not shifted")
+def both_without_the_last(logits, token_ids, pad_id=0):
+    rows, targets = logits[:, :-1], token_ids[:, :-1]
+    kept = targets != pad_id
+    return F.cross_entropy(rows[kept], targets[kept])
+
+
+@BANK.wrong(PART, told="a number of Python")
+def loss_as_a_number(logits, token_ids, pad_id=0):
+    return F.cross_entropy(logits[:, :-1].mT, token_ids[:, 1:], ignore_index=pad_id).item()

@@ -560,3 +560,33 @@ def cut_at_the_lowest_threshold(logits, temperature=1.0, top_k=None, top_p=None,
         least = logits.topk(min(top_k, logits.shape[1])).values[:, -1].min()
         logits = torch.where(logits < least, -math.inf, logits)
     return draw(distribution(logits, temperature, None, top_p), generator)
+
+
+@BANK.right(PART)
+def by_a_race_of_exponentials(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.max(dim=-1)[1]
+    chances = distribution(logits, temperature, top_k, top_p)
+    return (chances / torch.empty_like(chances).exponential_(generator=generator)).argmax(dim=-1)
+
+
+@BANK.wrong(PART, named="removed logits set to -100")
+def with_a_low_number_for_what_is_removed(
+    logits, temperature=1.0, top_k=None, top_p=None, generator=None
+):
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.argmax(-1)
+    logits = logits / temperature
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        logits = torch.where(logits < least, -100.0, logits)
+    return torch.multinomial(distribution(logits, 1.0, None, top_p), 1, generator=generator)[:, 0]
+
+
+@BANK.wrong(PART, named="a small temperature for 0")
+def with_a_small_temperature(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    chances = distribution(logits, max(temperature, 1e-3), top_k, top_p)
+    return torch.multinomial(chances, 1, generator=generator)[:, 0]

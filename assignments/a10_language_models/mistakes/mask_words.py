@@ -91,6 +91,24 @@ class HidingHit:
         return (torch.arange(token_ids.shape[1]) < count).expand(token_ids.shape)
 
 
+@masking.mistakes_in(Hiding.choose, costs=CHOSEN)
+class HidingChoose:
+    @variants("among", ("sentence", "batch"))
+    def one_word_at_least_chosen(self, token_ids, special_ids, share, generator, among):
+        """Where no word happens to be chosen, you choose one all the same, so words of short sentences are
+        chosen too often. Each token is chosen by itself, and that may be none at all."""
+        usual = ~self.special(token_ids, special_ids)
+        chosen = Hiding.choose(self, token_ids, special_ids, share, generator)
+        for place in range(len(token_ids)):
+            rows = slice(None) if among == "batch" else slice(place, place + 1)
+            if usual[rows].any() and not chosen[rows].any():
+                open_places = usual[rows].nonzero()
+                picked = torch.randint(len(open_places), (), generator=generator)
+                row, column = open_places[picked].tolist()
+                chosen[rows][row, column] = True
+        return chosen
+
+
 @masking.mistakes_in(Hiding.special, costs=CHOSEN)
 class HidingSpecial:
     def special_tokens_chosen(self, token_ids, special_ids):
@@ -202,6 +220,19 @@ class HidingRandomWords:
         """The id vocab_size − 1 is never drawn. The upper end of `torch.randint` is left out anyway, so
         give it `vocab_size` itself."""
         return torch.randint(vocab_size - 1, token_ids.shape, generator=generator)
+
+    @called("the first id never drawn")
+    def from_one_on(self, token_ids, vocab_size, generator):
+        """The id 0 is never drawn as a random word. The ids run from 0 to vocab_size − 1, so let
+        `torch.randint` begin with 0."""
+        return torch.randint(1, vocab_size, token_ids.shape, generator=generator)
+
+    @called("the word itself never drawn")
+    def another_word(self, token_ids, vocab_size, generator):
+        """Your random id is never the one that stood there, so a word stays too rarely. Draw uniformly
+        from 0 to vocab_size − 1, whatever stands there."""
+        drawn = torch.randint(vocab_size - 1, token_ids.shape, generator=generator)
+        return drawn + (drawn >= token_ids)
 
     @called("only the first ids drawn")
     @variants("most", (50, 100, 256, 500))

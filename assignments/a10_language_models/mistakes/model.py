@@ -265,6 +265,12 @@ class ModelEnter:
         of both."""
         return self.dropout(words) + places
 
+    @called("words and positions dropped apart")
+    def each_dropped(self, words, places):
+        """You drop numbers of the words and of the positions before they are added. The dropout acts on
+        the sum of both."""
+        return self.dropout(words) + self.dropout(places)
+
     def dropout_in_eval_mode_too(self, words, places):
         """You drop numbers also in eval mode. `nn.Dropout` knows the mode it is in; by hand, ask
         `self.training` first."""

@@ -33,11 +33,12 @@ class Loss(Steps):
 
 @loss.mistakes_in(Loss.pair, costs=SHIFTED)
 class LossPair:
-    def not_shifted(self, logits, token_ids):
+    @variants("cut", (slice(None), slice(1, None), slice(-1)))
+    def not_shifted(self, logits, token_ids, cut):
         """You compare each row with its own token, which the model has just read, so copying it would
         be the best answer. Row t is for token t + 1: compare `logits[:, :-1]` with
         `token_ids[:, 1:]`."""
-        return logits, token_ids
+        return logits[:, cut], token_ids[:, cut]
 
     def shifted_backwards(self, logits, token_ids):
         """You compare each row with the token before it. Row t foretells token t + 1, so the last row

@@ -155,6 +155,14 @@ class SamplingBest:
         least = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[:, -1:]
         return logits.masked_fill(logits < least, 0.0)
 
+    @called("removed logits set to {low}")
+    @variants("low", (-100, -1000))
+    def low_for_minus_infinity(self, logits, top_k, low):
+        """You set removed logits to {low}. Others may lie below that, and then the removed words are the
+        likeliest. A logit of −∞ has the probability 0, wherever the others lie."""
+        least = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[:, -1:]
+        return logits.masked_fill(logits < least, low)
+
     def the_least_likely_kept(self, logits, top_k):
         """The `top_k` least likely words are left. `topk` gives the largest by itself; a sort needs
         `descending=True`."""
@@ -373,6 +381,13 @@ class SamplingCertain:
         """Temperature 0 makes your logits infinite or NaN. It means the likeliest word: take `argmax`
         before you divide."""
         return torch.multinomial((logits / 0).softmax(dim=-1), 1).squeeze(-1)
+
+    @called("a small temperature for 0")
+    @variants("small", (1e-2, 1e-3, 1e-4))
+    def drawn_all_the_same(self, logits, small):
+        """At temperature 0 you draw with a small one in its place, so where two logits are nearly the same,
+        the second word comes, too. Temperature 0 takes the likeliest word: `argmax`."""
+        return torch.multinomial((logits / small).softmax(dim=-1), 1).squeeze(-1)
 
 
 @sampling.mistakes_in(Sampling.check, costs=DRAWN)

@@ -418,3 +418,34 @@ def half_from_the_cache(query, key, value, cache=None):
     if keys.shape[-2]:
         own = ((asks @ keys.mT).softmax(dim=-1) @ values + own) / 2
     return own, (torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2))
+
+
+@BANK.right(PART)
+def cached_with_past_and_new_apart(query, key, value, cache=None):
+    """Scores with old and new keys apart, and one softmax over both."""
+    old_keys, old_values = cache or (key[..., :0, :], value[..., :0, :])
+    T, P, root = query.shape[2], old_keys.shape[2], math.sqrt(query.shape[-1])
+    later = torch.ones(T, T, dtype=torch.bool).triu(1)
+    new = (query @ key.mT / root).masked_fill(later, -torch.inf)
+    weights = torch.cat([query @ old_keys.mT / root, new], dim=-1).softmax(-1)
+    output = weights[..., :P] @ old_values + weights[..., P:] @ value
+    return output, (torch.cat([old_keys, key], 2), torch.cat([old_values, value], 2))
+
+
+@BANK.right(PART)
+def cached_with_vmap(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    seen = after(query.shape[2], key.shape[2])
+
+    def one_head(q, k, v):
+        return (q @ k.T / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf).softmax(-1) @ v
+
+    return torch.vmap(torch.vmap(one_head))(query, key, value), (key, value)
+
+
+@BANK.wrong(PART, told="stops with RuntimeError")
+def cached_with_a_mask_of_a_fixed_size(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    T, S = query.shape[2], key.shape[2]
+    triangle = torch.ones(1024, 1024, dtype=torch.bool).tril()
+    return attend(query, key, value, triangle[S - T : S, :S]), (key, value)

@@ -407,7 +407,7 @@ def a_large_number_below(query, key, value, block_size, mask=None):
     return output / total
 
 
-@BANK.wrong(PART, named="maximum that begins at 0")
+@BANK.wrong(PART, named="maximum that does not begin at −∞")
 def begun_at_zero(query, key, value, block_size, mask=None):
     def step(state, scores, values):
         m = torch.maximum(state[0], scores.detach().amax(-1, keepdim=True))
@@ -623,3 +623,42 @@ def tiles_masked_after_the_powers(query, key, value, block_size, mask=None):
         output = output * old + powers @ value[..., block, :]
         m = new
     return torch.where(total > 0, output / total.clamp_min(1e-30), 0.0)
+
+
+@BANK.right(PART)
+def merged_by_logaddexp(query, key, value, block_size, mask=None):
+    """The logarithm of the sum of powers is kept, and no maximum."""
+    query = query * query.shape[-1] ** -0.5
+    lead, S = query.shape[:-1], key.shape[-2]
+    output = query.new_zeros(*lead, value.shape[-1])
+    log_sum = query.new_full((*lead, 1), -torch.inf)
+    for start in range(0, S, block_size):
+        block = slice(start, start + block_size)
+        scores = query @ key[..., block, :].mT
+        if mask is not None:
+            seen = mask if mask.shape[-1] == 1 else mask[..., block]
+            scores = scores.masked_fill(~seen, -torch.inf)
+        larger = torch.logaddexp(log_sum, scores.logsumexp(-1, keepdim=True))
+        finite = larger.masked_fill(larger == -torch.inf, 0.0)
+        output = output * (log_sum - finite).exp() + (scores - finite).exp() @ value[..., block, :]
+        log_sum = larger
+    return output
+
+
+@BANK.wrong(PART, named="maximum that does not begin at −∞")
+def maximum_from_a_hundred_below(query, key, value, block_size, mask=None):
+    query = query / query.shape[-1] ** 0.5
+    m = torch.full_like(query[..., :1], -100.0)
+    total, output = torch.zeros_like(m), 0.0
+    for start in range(0, key.shape[-2], block_size):
+        block = slice(start, start + block_size)
+        scores = query @ key[..., block, :].mT
+        if mask is not None:
+            seen = mask if mask.shape[-1] == 1 else mask[..., block]
+            scores = scores.masked_fill(~seen, -torch.inf)
+        larger = torch.maximum(m, scores.amax(-1, keepdim=True))
+        powers, old = (scores - larger).exp(), (m - larger).exp()
+        total = total * old + powers.sum(-1, keepdim=True)
+        output = output * old + powers @ value[..., block, :]
+        m = larger
+    return output / total.masked_fill(total == 0, 1.0)

@@ -151,10 +151,10 @@ class TiledFinite:
 
 @online.mistakes_in(Tiled.lowest, costs=ANY_SCORES)
 class TiledLowest:
-    @called("maximum that begins at 0")
+    @called("maximum that does not begin at −∞")
     def zero(self, m):
-        """Your running maximum begins at 0, so where all scores of a row lie far below 0, all powers are
-        0. Begin with −∞."""
+        """Your running maximum begins at a number, such as 0. Where all scores of a row lie far below it, all
+        powers are 0. Begin with −∞, or with the smallest number that there is."""
         return torch.zeros_like(m)
 
 

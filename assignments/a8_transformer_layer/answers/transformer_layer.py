@@ -201,7 +201,7 @@ class LayerWithTheNormFirst(LayerByEinsum):
         return x + self.drop(self.feed_forward["w_2"](hidden))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", named=("a third norm on top", "norm first (pre-LN)"))
 class LayerWithTheNormFirstAndOneOnTop(Taken):
     def forward(self, x, mask=None):
         normed = self.layer_norm1(x)

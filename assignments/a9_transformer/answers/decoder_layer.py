@@ -318,3 +318,164 @@ class LayerWhoseNetworkDropsInEvalMode(Taken):
         x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
         x = self.layer_norm2(x + self.dropout(self.cross_attn(x, memory, memory, memory_mask)[0]))
         return self.layer_norm3(x + F.dropout(self.feed_forward(x), self.dropout.p))
+
+
+@BANK.right("DecoderLayer")
+class LayerOfNumberedParts(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.self_attn, self.cross_attn = (MultiHeadAttention(d_model, num_heads) for _ in "sc")
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff, dropout)
+        for number in range(1, 4):
+            self.add_module(f"layer_norm{number}", nn.LayerNorm(d_model))
+        self.drops = nn.ModuleDict({str(number): nn.Dropout(dropout) for number in range(1, 4)})
+
+    def _add_and_norm(self, number: int, x: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
+        return getattr(self, f"layer_norm{number}")(x + self.drops[str(number)](change))
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self._add_and_norm(1, x, self.self_attn(query=x, key=x, value=x, mask=self_mask)[0])
+        found, _ = self.cross_attn(query=x, key=memory, value=memory, mask=memory_mask)
+        x = self._add_and_norm(2, x, found)
+        return self._add_and_norm(3, x, self.feed_forward(x))
+
+
+@BANK.right("DecoderLayer")
+class LayerThatAddsInPlaceToItsOwn(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.cross_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = nn.Sequential()
+        self.feed_forward.add_module("w_1", nn.Linear(d_model, d_ff))
+        self.feed_forward.add_module("relu", nn.ReLU(inplace=True))
+        self.feed_forward.add_module("dropout", nn.Dropout(dropout, inplace=True))
+        self.feed_forward.add_module("w_2", nn.Linear(d_ff, d_model))
+        self.layer_norm1 = nn.LayerNorm(d_model)
+        self.layer_norm2 = nn.LayerNorm(d_model)
+        self.layer_norm3 = nn.LayerNorm(d_model)
+        self.p = dropout
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        assert x.ndim == memory.ndim == 3, "expected (B, T, D) and (B, S, D)"
+        residual = x
+        out, self.last_weights = self.self_attn(x, x, x, self_mask)
+        out = F.dropout(out, self.p, self.training)
+        out += residual
+        residual = self.layer_norm1(out)
+        out, _ = self.cross_attn(residual, memory, memory, memory_mask)
+        out = F.dropout(out, self.p, self.training)
+        out += residual
+        residual = self.layer_norm2(out)
+        out = F.dropout(self.feed_forward(residual), self.p, self.training)
+        return self.layer_norm3(out + residual)
+
+
+class AddAndNorm(nn.Module):
+    """A norm that has another name as well."""
+
+    def __init__(self, norm, p):
+        super().__init__()
+        self.norm, self.drop = norm, nn.Dropout(p)
+
+    def forward(self, x, sublayer):
+        return self.norm(x + self.drop(sublayer(x)))
+
+
+@BANK.right("DecoderLayer")
+class LayerOfConnections(LayerOfThreeDropouts):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        norms = self.layer_norm1, self.layer_norm2, self.layer_norm3
+        self.connections = nn.ModuleList(AddAndNorm(norm, dropout) for norm in norms)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.connections[0](x, lambda x: self.self_attn(x, x, x, self_mask)[0])
+        x = self.connections[1](x, lambda x: self.cross_attn(x, memory, memory, memory_mask)[0])
+        return self.connections[2](x, self.feed_forward)
+
+
+@BANK.wrong("DecoderLayer", named="dropout taken and not handed on to the network")
+class LayerWithANetworkOfItsDefault(LayerOfThreeDropouts):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff)
+
+
+@BANK.wrong("DecoderLayer", named="no dropout inside the network")
+class LayerWithANetworkOfTwoMaps(LayerOfThreeDropouts):
+    class Network(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.w_1, self.w_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            return self.w_2(self.w_1(x).relu())
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.feed_forward = self.Network(d_model, d_ff)
+
+
+@BANK.wrong("DecoderLayer", named="a fixed dropout behind the sublayers")
+class LayerWithADropoutOfNoArgument(LayerOfThreeDropouts):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.dropout1, self.dropout2, self.dropout3 = nn.Dropout(), nn.Dropout(), nn.Dropout()
+
+
+@BANK.wrong("DecoderLayer", named="keys from the decoder")
+class LayerWithKeysOfTheDecoder(LayerInALoop):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        attention = self.cross_attn.forward
+        self.cross_attn.forward = lambda x, key, value, mask: attention(x, x, value, mask)
+
+
+@BANK.wrong("DecoderLayer", named="query and value of cross-attention exchanged")
+class LayerWithTheValueFirst(LayerOfThreeDropouts):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(self.dropout1(self.self_attn(x, x, x, self_mask)[0]) + x)
+        x = self.layer_norm2(self.dropout2(self.cross_attn(memory, memory, x, memory_mask)[0]) + x)
+        return self.layer_norm3(self.dropout3(self.feed_forward(x)) + x)
+
+
+@BANK.wrong("DecoderLayer", named="nothing behind self-attention")
+class LayerHalfFinished(LayerOfThreeDropouts):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return self.layer_norm1(x + self.dropout1(self.self_attn(x, x, x, self_mask)[0]))
+
+
+@BANK.wrong("DecoderLayer", named="one attention under two names")
+class LayerWithOneAttention(LayerOfThreeDropouts):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.self_attn = self.cross_attn
+
+
+@BANK.wrong("DecoderLayer", named="one norm under three names")
+class LayerWithOneNorm(LayerOfThreeDropouts):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.layer_norm1 = self.layer_norm2 = self.layer_norm3
+
+
+@BANK.wrong("DecoderLayer", told="stops with RuntimeError")
+class LayerThatAddsToItsInput(LayerOfThreeDropouts):
+    """It costs the step about inputs alone, and nothing is said of dropout in eval mode."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x += self.dropout1(self.self_attn(x, x, x, self_mask)[0])
+        x = self.layer_norm1(x)
+        x = self.layer_norm2(x + self.dropout2(self.cross_attn(x, memory, memory, memory_mask)[0]))
+        return self.layer_norm3(x + self.dropout3(self.feed_forward(x)))
+
+
+@BANK.wrong("DecoderLayer", told="wrong in train mode with dropout")
+class LayerThatDropsWholeWords(LayerOfThreeDropouts):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.dropout1, self.dropout2, self.dropout3 = (nn.Dropout1d(dropout) for _ in range(3))

@@ -330,3 +330,76 @@ def decode_with_ends_of_the_last_word(model, src, bos_id, eos_id, max_len):
             words = torch.where(ids[:, -1] == eos_id, model.pad_id, words)
             ids = torch.hstack([ids, words.unsqueeze(1)])
     return ids
+
+
+@BANK.right("greedy_decode")
+def decoded_in_lists(model, src, bos_id, eos_id, max_len):
+    modes = [module.training for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            memory, rows, open_rows = (
+                model.encode(src),
+                [[bos_id] for _ in src],
+                set(range(len(src))),
+            )
+            while open_rows and len(rows[0]) < max_len:
+                best = model.decode(torch.tensor(rows), memory, src)[:, -1].argmax(-1).tolist()
+                for number, row in enumerate(rows):
+                    row.append(best[number] if number in open_rows else model.pad_id)
+                open_rows -= {number for number, row in enumerate(rows) if row[-1] == eos_id}
+        return torch.tensor(rows, dtype=torch.long)
+    finally:
+        for module, mode in zip(model.modules(), modes, strict=True):
+            module.training = mode
+
+
+@BANK.right("greedy_decode")
+def decoded_by_recursion(model, src, bos_id, eos_id, max_len):
+    def go_on(ids, memory, ended):
+        if ids.shape[1] >= max_len or bool(ended.all()):
+            return ids
+        word = model.decode(ids, memory, src)[:, -1].max(dim=-1)[1]
+        word = word * ~ended + model.pad_id * ended
+        return go_on(torch.column_stack((ids, word)), memory, ended | word.eq(eos_id) & ~ended)
+
+    with evaluating(model):
+        ids = torch.empty(len(src), 1, dtype=torch.int64).fill_(bos_id)
+        return go_on(ids, model.encode(src), torch.zeros(len(src), dtype=torch.bool))
+
+
+@BANK.wrong("greedy_decode", named="the last column left out")
+def decoded_without_the_last_words(model, src, bos_id, eos_id, max_len):
+    with evaluating(model):
+        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
+        ended = torch.zeros(len(src), dtype=torch.bool)
+        for _ in range(max_len - 1):
+            words = model.decode(ids, memory, src)[:, -1].argmax(-1)
+            words[ended] = model.pad_id
+            ended |= words == eos_id
+            if ended.all():
+                break
+            ids = torch.cat([ids, words[:, None]], dim=1)
+    return ids
+
+
+@BANK.wrong("greedy_decode", named="only the source encoded in eval mode")
+def decoded_after_the_eval_mode(model, src, bos_id, eos_id, max_len):
+    with evaluating(model):
+        memory = model.encode(src)
+    ids, ended = torch.full((len(src), 1), bos_id), torch.zeros(len(src), dtype=torch.bool)
+    while ids.shape[1] < max_len and not ended.all():
+        words = model.decode(ids, memory, src)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
+        ids = torch.cat([ids, words[:, None]], dim=1)
+        ended |= words == eos_id
+    return ids
+
+
+@BANK.wrong("greedy_decode", named="all rows read the first source")
+def decoded_with_the_first_rows_words(model, src, bos_id, eos_id, max_len):
+    with evaluating(model):
+        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
+        while ids.shape[1] < max_len and ids[0, -1] != eos_id:
+            word = model.decode(ids, memory, src)[0, -1].argmax()
+            ids = torch.cat([ids, word.expand(len(src), 1)], dim=1)
+    return ids

@@ -1,6 +1,7 @@
 """Answers to `Transformer`."""
 
 import math
+from functools import reduce
 
 import torch
 import torch.nn.functional as F
@@ -470,3 +471,79 @@ class ModelThatDropsBeforeTheGenerator(ModelWithACausalMaskAlone):
         self.generator.register_forward_pre_hook(
             lambda module, given: self.positional_encoding.dropout(given[0])
         )
+
+
+@BANK.right("Transformer")
+class ModelThatKeepsItsPaddingInABuffer(Outline):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        pad_id = self.__dict__.pop("pad_id")
+        self.register_buffer("pad_id", torch.tensor(pad_id))
+        self.register_buffer("scale", torch.sqrt(torch.FloatTensor([self.d_model])))
+
+    def encode(self, src):
+        seen = src.ne(self.pad_id)[:, None, None]
+        x = self.positional_encoding(self.src_embedding(src) * self.scale)
+        return reduce(lambda x, block: block(x, mask=seen), self.encoder_layers, x)
+
+    def decode(self, tgt, memory, src):
+        places = torch.arange(tgt.size(1), device=tgt.device)
+        seen = (places <= places[:, None]) & tgt.ne(self.pad_id)[:, None, None]
+        others = memory, seen, src.ne(self.pad_id)[:, None, None]
+        x = self.positional_encoding(self.tgt_embedding(tgt) * self.scale)
+        return self.generator(reduce(lambda x, block: block(x, *others), self.decoder_layers, x))
+
+
+class ScaledEmbedding(nn.Embedding):
+    def forward(self, ids):
+        return super().forward(ids) * self.embedding_dim**0.5
+
+
+@BANK.right("Transformer")
+class ModelWithScaledTables(ModelWithACausalMaskAlone):
+    def __init__(self, src_vocab, tgt_vocab, d_model, *arguments, **keywords):
+        super().__init__(src_vocab, tgt_vocab, d_model, *arguments, **keywords)
+        self.src_embedding = ScaledEmbedding(src_vocab, d_model)
+        self.tgt_embedding = ScaledEmbedding(tgt_vocab, d_model)
+        self.d_model = 1  # the tables know the factor
+
+
+@BANK.wrong("Transformer", told="stops with ValueError")
+class ModelWithAMaskOfAFixedSize(ModelWithACausalMaskAlone):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.register_buffer("triangle", torch.ones(1024, 1024, dtype=torch.bool).tril())
+
+    def decode(self, tgt, memory, src):
+        length, real = tgt.shape[1], (src != self.pad_id)[:, None, None]
+        x = self.positional_encoding(self.tgt_embedding(tgt) * math.sqrt(self.d_model))
+        for block in self.decoder_layers:
+            x = block(x, memory, self.triangle[:length, :length], real)
+        return self.generator(x)
+
+
+@BANK.wrong("Transformer", named="each decoder layer reads the encoder layer of its number")
+class ModelOfPairsOfLayers(ModelWithACausalMaskAlone):
+    def forward(self, src, tgt):
+        real = masks.padding_mask(src, self.pad_id)
+        x, y = (
+            self.positional_encoding(table(ids) * math.sqrt(self.d_model))
+            for table, ids in ((self.src_embedding, src), (self.tgt_embedding, tgt))
+        )
+        for reads, writes in zip(self.encoder_layers, self.decoder_layers, strict=True):
+            x = reads(x, real)
+            y = writes(y, x, masks.causal_mask(tgt.shape[1]), real)
+        return self.generator(y)
+
+
+@BANK.wrong("Transformer", named="generator and target embedding share their weights")
+class ModelWithATiedGenerator(ModelWithACausalMaskAlone):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.tgt_embedding.weight = self.generator.weight
+
+
+@BANK.wrong("Transformer", told="another number of axes")
+class ModelThatGivesWords(Assembled):
+    def decode(self, tgt, memory, src):
+        return super().decode(tgt, memory, src).argmax(-1)

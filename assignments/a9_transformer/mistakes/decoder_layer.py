@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from assignments.a9_transformer.rubric import (
@@ -58,6 +58,17 @@ class DecoderLayerAttendMemory:
         """Your cross-attention collects values from x. What a decoder wants to know is in the
         memory. Which of the three inputs come from there?"""
         return self.cross_attn(x, memory, x, mask)[0]
+
+    def keys_from_the_decoder(self, x, memory, mask):
+        """Your cross-attention compares the query with keys from x, and collects values from the
+        memory. A key and its value belong to one word. Which sentence does the decoder look at?"""
+        return self.cross_attn(x, x, memory, mask)[0]
+
+    @called("query and value of cross-attention exchanged")
+    def value_first(self, x, memory, mask):
+        """The memory is the query of your cross-attention, and x its value. `MultiHeadAttention`
+        takes query, key and value in this order. Which of the three is the decoder's?"""
+        return self.cross_attn(memory, memory, x, mask)[0]
 
     def the_memory_asks(self, x, memory, mask):
         """In your cross-attention the memory is the query and x is attended to. Which side needs to
@@ -130,6 +141,13 @@ class DecoderLayerForward:
         x = self.layer_norm1(x + raw)
         x = self.add(self.layer_norm2, x, lambda _: self.attend_memory(raw, memory, memory_mask))
         return self.add(self.layer_norm3, x, self.feed_forward)
+
+    @called("nothing behind self-attention")
+    @costs(ASSEMBLED, MASKED)
+    def first_line_alone(self, x, memory, self_mask=None, memory_mask=None):
+        """Your layer ends after self-attention and `layer_norm1`. The other two equations,
+        cross-attention and the feed-forward network, are missing."""
+        return self.add(self.layer_norm1, x, lambda x: self.attend_self(x, self_mask))
 
     @called("cross-attention before self-attention")
     def cross_before_self(self, x, memory, self_mask=None, memory_mask=None):
@@ -355,6 +373,29 @@ class DecoderLayerInit:
     def dropout_taken_and_not_kept(self, d_model, num_heads, d_ff, dropout=0.1):
         """Whatever `dropout` is, your layer drops a tenth. What becomes of the argument?"""
         Layer.__init__(self, d_model, num_heads, d_ff)
+
+    @variants("share, words", ((0.1, "a tenth"), (0.5, "half")))
+    def a_fixed_dropout_behind_the_sublayers(
+        self, d_model, num_heads, d_ff, dropout=0.1, *, share, words
+    ):
+        """Whatever `dropout` is, {words} of each sublayer's output is dropped. The network gets the
+        argument, but which number does the layer's own `nn.Dropout` get?"""
+        Layer.__init__(self, d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(share)
+
+    @costs(ASSEMBLED)
+    def one_attention_under_two_names(self, d_model, num_heads, d_ff, dropout=0.1):
+        """Your `self_attn` and `cross_attn` are one and the same module, so they share their
+        weights. Each should be made anew."""
+        Layer.__init__(self, d_model, num_heads, d_ff, dropout)
+        self.cross_attn = self.self_attn
+
+    @costs(ASSEMBLED)
+    def one_norm_under_three_names(self, d_model, num_heads, d_ff, dropout=0.1):
+        """Your three norms are one and the same module, so they share their weights. Each should
+        be made anew."""
+        Layer.__init__(self, d_model, num_heads, d_ff, dropout)
+        self.layer_norm2 = self.layer_norm3 = self.layer_norm1
 
     @costs(ASSEMBLED)
     def one_head(self, d_model, num_heads, d_ff, dropout=0.1):

@@ -128,6 +128,13 @@ class GreedyAnswer:
         with self.mode(model):
             return self.write(model, memory, src, bos_id, eos_id, max_len)
 
+    def only_the_source_encoded_in_eval_mode(self, model, src, bos_id, eos_id, max_len):
+        """The model has its modes back before `decode` is called, but both `encode` and `decode`
+        should run in eval mode."""
+        with self.mode(model):
+            memory = self.read(model, src)
+        return self.write(model, memory, src, bos_id, eos_id, max_len)
+
 
 @greedy.mistake("EOS ignored", costs=ENDS)
 class EndIgnored(Greedy):
@@ -210,6 +217,12 @@ class GreedyResult:
         """Your result begins with the first word, but column 0 should be `bos_id`."""
         return ids[:, 1:]
 
+    @called("the last column left out")
+    def ends_before_the_last_words(self, ids, model, eos_id):
+        """Where all rows end, your result lacks the last column, with the last `eos_id`. Are the words
+        put in before the loop is left?"""
+        return ids[:, :-1] if (ids == eos_id).any(dim=1).all() else ids
+
     def EOS_left_out(self, ids, model, eos_id):
         """Your rows lose their `eos_id`. It should be kept, so that a reader can tell a sentence
         that ended from one that was cut off."""
@@ -253,6 +266,6 @@ class GreedyChoose:
 @greedy.mistakes_in(Greedy.read, costs=LIKELIEST)
 class GreedyRead:
     def all_rows_read_the_first_source(self, model, src):
-        """All your rows are written for the first sentence. The memory should have one sentence for
-        each row of the batch."""
+        """All your rows are written for the first sentence. Each row of the batch has a memory, words and
+        logits of its own."""
         return model.encode(src[:1].expand_as(src))

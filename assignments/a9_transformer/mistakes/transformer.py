@@ -127,6 +127,14 @@ class EncoderDecoderInit:
             stack = getattr(self, name)
             setattr(self, name, nn.ModuleList([*stack[:1]] * len(stack)))
 
+    @called("generator and target embedding share their weights")
+    @costs(DECODES)
+    def tied_generator(self, *arguments, **keywords):
+        """Your `generator` has the weights of `tgt_embedding`. The paper shares them, but here
+        both are set by their names, so each needs weights of its own."""
+        Model.__init__(self, *arguments, **keywords)
+        self.generator.weight = self.tgt_embedding.weight
+
     @costs(MODEL_DROPS)
     def dropout_taken_and_not_kept(self, *arguments, dropout=0.1, **keywords):
         """Whatever `dropout` is, your model drops a tenth. What becomes of the argument?"""
@@ -318,3 +326,14 @@ class EncoderDecoderForward:
         """`forward` uses the source as the target. In which order do its arguments come, and which
         does `decode` take first?"""
         return Model.decode(self, src, self.encode(tgt), tgt)
+
+    @called("each decoder layer reads the encoder layer of its number")
+    def layer_beside_layer(self, src, tgt):
+        """In `forward`, your first decoder layer reads what the first encoder layer gives, and so
+        on. All decoder layers should read the memory, which comes out of the last one."""
+        y, memory = self.embed(self.tgt_embedding, tgt), self.embed(self.src_embedding, src)
+        seen = self.target_mask(tgt), self.memory_mask(src)
+        for encoder, decoder in zip(self.encoder_layers, self.decoder_layers, strict=True):
+            memory = encoder(memory, self.source_mask(src))
+            y = decoder(y, memory, *seen)
+        return self.score(y)

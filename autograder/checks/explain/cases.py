@@ -14,7 +14,13 @@ import torch
 from autograder.checks.axes import built_with, sizes_of
 from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
-from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, method_of, times_of
+from autograder.checks.drawn_cases import (
+    CaseRun,
+    is_in_train_mode,
+    is_left_to_chance,
+    method_of,
+    times_of,
+)
 from autograder.checks.explain.evidence import Explanation
 from autograder.checks.problem import Kind
 from autograder.probe.messages import AnyRequest, ChainRequest, ModuleRequest
@@ -367,8 +373,10 @@ def _from_some_size_on(attempts: Sequence[CaseRun]) -> Explanation | None:
     """Whether all is right up to some length and wrong from there on, or the other way round."""
     wrong = [sizes_of(item) for item in attempts if item.problem]
     right = [sizes_of(item) for item in attempts if not item.problem]
-    # cases of chance are large for the sake of counting, and right for another reason
+    # cases of chance are large for the sake of counting, and right or wrong for another reason
     if all(item.problem or item.case.random for item in attempts):
+        return None
+    if all(is_left_to_chance(item) for item in attempts if item.problem):
         return None
     if len(wrong) < 2 or len(right) < 2:
         return None

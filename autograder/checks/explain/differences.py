@@ -14,7 +14,7 @@ import torch
 
 from autograder.checks.axes import axes_of, built_with, results_beside, sizes_of
 from autograder.checks.compare import values_agree
-from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, times_of
+from autograder.checks.drawn_cases import CaseRun, is_left_to_chance
 from autograder.checks.explain.cases import is_about_a_new_module, when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
 from autograder.checks.explain.evidence import Explanation, ResultPair, Sentences, as_array
@@ -100,10 +100,9 @@ def _related_in_places(results: Sequence[WrongResult]) -> Explanation | None:
 def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
     """The wrong arrays of a case beside the right ones, each with its place among the results."""
     request, actual = item.request, item.actual
-    by_chance = item.case.random and (
-        item.case.chance or is_in_train_mode(request) or times_of(request) > 1
-    )
-    if not item.problem or actual.status != "returned" or item.case.raises or by_chance:
+    if not item.problem or actual.status != "returned" or item.case.raises:
+        return
+    if is_left_to_chance(item):
         return
     if item.problem.kind is Kind.INPUT_CHANGED or is_about_a_new_module(request):
         return

@@ -67,12 +67,17 @@ class ResultPair:
         return f"your {self.called or 'result'}"
 
     @property
+    def several(self) -> bool:
+        """Whether its name is a plural, such as weights or ids, and not one such as loss or bias."""
+        return self.called.endswith("s") and not self.called.endswith(("ss", "us", "is", "bias"))
+
+    @property
     def verb(self) -> str:
-        return "are" if self.called == "weights" else "is"
+        return "are" if self.several else "is"
 
     @property
     def has(self) -> str:
-        return "have" if self.called == "weights" else "has"
+        return "have" if self.several else "has"
 
     @property
     def same_shape(self) -> bool:

@@ -195,7 +195,7 @@ def plus_an_input(pair: ResultPair) -> Iterator[str]:
             )
         elif pair.close(pair.expected - given, pair.found):
             yield (
-                f"{pair.yours} {pair.verb} right but for `{name}`, which is missing in it as a term. "
+                f"{pair.yours} {pair.verb} right but for `{name}`, which is missing as a term. "
                 "Where does the formula add it, and how often?"
             )
         elif given.shape == apart.shape and _factor(replace(pair, expected=given), apart):
@@ -309,7 +309,7 @@ def not_finite(pair: ResultPair) -> Iterator[str]:
         return
     if not pair.wrong[~odd].any():
         yield (
-            f"{pair.yours} {pair.verb} right where it is a number; the rest is NaN or infinite. Which "
+            f"{pair.yours} {pair.verb} right but for numbers that are NaN or infinite. Which "
             "step overflows, or divides 0 by 0: exp of a large score, a row that is all −∞?"
         )
     yield (
@@ -330,8 +330,8 @@ def rounded(pair: ResultPair) -> Iterator[str]:
     apart = np.abs(pair.expected - pair.found).max() / max(np.abs(pair.expected).max(), 1e-300)
     if pair.found_kind in ("float16", "bfloat16") and pair.kind != pair.found_kind and apart < 1e-2:
         yield (
-            f"{pair.yours} {pair.verb} right but rounded to two or three digits, because it comes "
-            f"as {pair.found_kind}. Which step makes it so?"
+            f"{pair.yours} {pair.verb} right but rounded to two or three digits, as in "
+            f"{pair.found_kind}. Which step makes it so?"
         )
     zeros = pair.expected == 0  # which no rounding changes
     if (

@@ -40,7 +40,7 @@ def axes_exchanged(pair: ResultPair) -> Iterator[str]:
         else:
             letters = ", ".join(pair.axis(place).letter or str(place) for place in order)
             yield (
-                f"{pair.yours} {pair.verb} right but for the order of the axes: it comes as "
+                f"{pair.yours} {pair.verb} right but for the order of the axes, which is "
                 f"({letters}). Which axes have to change places, and in which step?"
             )
 

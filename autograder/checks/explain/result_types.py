@@ -142,6 +142,12 @@ def _forms_of_one(expected: Any, value: Any) -> Iterator[Explanation]:
             "A single True or False comes back where an array is asked. Which comparison looks at each "
             "entry, and not at the whole?",
         )
+    elif isinstance(value, int | float) and not expected.ndim:
+        yield Explanation(
+            "a number of Python",
+            "A plain number of Python comes back, through which no gradient flows. What is asked is a tensor "
+            "without axes. Where is the number taken out of it, as by `.item()` or `float()`?",
+        )
     elif isinstance(value, int | float):
         yield Explanation(
             "one number",

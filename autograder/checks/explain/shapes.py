@@ -58,7 +58,7 @@ def axis_gone_or_new(pair: ResultPair) -> Iterator[str]:
         for words, place in (("first", 0), ("last", length - 1)):
             if right.size > length and pair.close(right.take(place, number), found):
                 yield (
-                    f"{pair.yours} {pair.verb} that of the {words} {axis.one} alone, and "
+                    f"{pair.yours} {pair.has} the numbers of the {words} {axis.one} alone, and "
                     f"{axis} is gone. Which index takes it out?"
                 )
 
@@ -77,24 +77,24 @@ def shorter_or_longer(pair: ResultPair) -> Iterator[str]:
     if not overlap:
         return
     begins, ends = slice(0, overlap), slice(-overlap, None)
-    for words, place in (("begins", begins), ("ends", ends)):
+    for words, place in (("beginning", begins), ("end", ends)):
         one, other = (np.moveaxis(item, number, 0)[place] for item in (right, found))
         if one.size < 4 or not pair.close(one, other):
             continue
-        if length == 1 and words == "begins":
+        if length == 1 and words == "beginning":
             yield (
                 f"{pair.yours} {pair.verb} right for the first {axis.one}, and the others are "
                 "missing. Is there an index or a slice that keeps only one?"
             )
         if length < wanted:
             yield (
-                f"{pair.yours} {pair.verb} right as far as it goes, but too short along {axis}: it "
-                f"{words} as it should. Which length, or which condition to stop, cuts it off?"
+                f"{pair.yours} {pair.verb} too short along {axis}, and what is there is the right "
+                f"{words}. Which length, or which condition to stop, cuts off the rest?"
             )
         else:
             yield (
-                f"{pair.yours} {words} as it should, but is too long along {axis}. What is appended, "
-                "or not cut off?"
+                f"{pair.yours} {pair.verb} too long along {axis}, and the {words} is right. What is "
+                "appended, or not cut off?"
             )
     # without a look at the numbers: the length of another axis
     for letter, size in pair.sizes.items():

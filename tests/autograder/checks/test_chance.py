@@ -1,5 +1,9 @@
 """Results that chance decides: how often each outcome comes, generators, chains of calls, memory."""
 
+import subprocess
+import sys
+import textwrap
+
 import pytest
 import torch
 
@@ -221,6 +225,23 @@ def test_what_is_kept_in_pieces_counts_together_and_what_is_given_up_does_not():
     assert attempts_at(SUMMING, in_pieces)[0].problem is None
     problem = attempts_at(SUMMING, all_of_them_kept)[0].problem
     assert problem.kind is Kind.MEMORY
+
+
+def test_watching_memory_takes_no_seconds_of_the_answers_time():
+    """PyTorch's compiler is not imported for it, which takes two seconds of the five that a call has."""
+    code = """
+        import sys
+        import torch
+        from autograder.probe.memory import MemoryWatch
+        x = torch.ones(50, 40)
+        with MemoryWatch([x]) as watch:
+            x + 1
+        print(watch.largest, "torch._dynamo" in sys.modules)
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], check=False, capture_output=True
+    )
+    assert ran.stdout.split() == [b"2000", b"False"], ran.stderr.decode()
 
 
 # --------------------------------------------------------------------------- pairs of texts

@@ -89,6 +89,32 @@ def test_both_of_two_mistakes_are_named():
     assert named >= tried / 2
 
 
+def test_two_mistakes_that_both_act_everywhere_are_named():
+    """Neither can be ruled out by what it does alone, so many pairs have to be tried."""
+    layer = part_of("a9_transformer", "DecoderLayer")
+    pairs = {frozenset((one, other)): both for one, other, both in pairs_of(layer)}
+    names = frozenset(
+        [
+            "no residual connection around the feed-forward network",
+            "a norm missing behind cross-attention",
+        ]
+    )
+    assert {name for name, _ in names_in(attempts_at(layer, pairs[names]))} == names
+
+
+def test_what_is_dropped_does_not_depend_on_how_weights_were_drawn():
+    layer = part_of("a9_transformer", "DecoderLayer")
+
+    class WithMoreWeightsAtFirst(layer.reference):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+            super().__init__(d_model, num_heads, d_ff)
+            torch.nn.Linear(50, 50)
+            self.dropout = torch.nn.Dropout(dropout)
+
+    found = names_in(attempts_at(layer, WithMoreWeightsAtFirst))
+    assert [name for name, _ in found] == ["dropout taken and not handed on to the network"]
+
+
 def test_no_mistake_is_named_that_was_not_made():
     def noise(query, key, value):
         made = torch.Generator().manual_seed(query.numel())

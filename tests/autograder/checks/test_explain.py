@@ -48,6 +48,31 @@ def test_from_some_size_on():
     )
 
 
+class Dropping(nn.Module):
+    """A part of our own: a module that drops numbers."""
+
+    def __init__(self, dropout=0.5):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.dropout(x)
+
+
+def test_a_size_decides_nothing_where_what_is_wrong_was_left_to_chance():
+    """Many sentences are drawn to count what is dropped, not because their number matters."""
+
+    def asked(T, **how):
+        return Case(f"{T=}", lambda randn: Build((), {}, [randn(T, 4)], **how))
+
+    part = Part("Dropping(), forward(x (T, D)) -> z (T, D)", Dropping, ("lecture 0", "link"))
+    part.step("in eval mode", 1, asked(2), asked(3))
+    large = [replace(asked(T, training=True), random=True) for T in (300, 400)]
+    part.step("in train mode", 1, *large, judge=lambda expected, got: "too few are dropped")
+    found = when_it_is_right(attempts_at(part, lambda: Dropping(0.1)))
+    assert found is None or "wrong for" not in found[0]
+
+
 def test_a_length_decides_nothing_where_it_is_another_look_that_finds_the_mistake():
     """Short inputs are only asked for their shape, so that they are right says nothing of lengths."""
     part = Part("double(x (T, D))", double, ("lecture 0", "link"))

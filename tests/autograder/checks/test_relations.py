@@ -131,13 +131,32 @@ BUILT = {
     ),
     "NaN in places": (
         lambda e, x, s: np.where(x > 1.0, np.nan, e),
-        "right where it is a number",
+        "right but for numbers that are NaN",
     ),
     "zeros in places": (
         lambda e, x, s: np.where(x > 1.0, 0.0, e),
         "some numbers are 0 that should not be",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("called", "sentence"),
+    [
+        ("ids", "Your ids are too short along the axis of the words, T, and what is there"),
+        ("logits", "Your logits are too short"),
+        ("loss", "Your loss is too short"),
+        ("bias", "Your bias is too short"),
+    ],
+)
+def test_a_result_is_spoken_of_in_the_number_of_its_name(called, sentence):
+    short = pairs_after(lambda e, x, s: e[:, :-1], 3, called=called)
+    assert told(short)[1].startswith(sentence)
+
+
+def test_an_axis_that_counts_nothing_with_a_name_goes_by_its_letter():
+    axes = axes_of("logits", ("B", "T", "tgt_vocab"), 3, COURSE.letters)
+    assert [str(axis) for axis in axes][1:] == ["the axis of the words, T", "the axis tgt_vocab"]
 
 
 @pytest.mark.parametrize(("change", "words"), BUILT.values(), ids=BUILT)
@@ -242,7 +261,7 @@ OF_SHAPE = {
         (2, 5, 9),
         "averaged over the axis of the sentences, B",
     ),
-    "first word": (lambda e, x, s: e[:, 0], (2, 5, 9), "that of the first word alone"),
+    "first word": (lambda e, x, s: e[:, 0], (2, 5, 9), "has the numbers of the first word alone"),
     "first sentence": (lambda e, x, s: e[:1], (2, 5, 9), "right for the first sentence"),
     "cut": (lambda e, x, s: e[:, :-2], (2, 5, 9), "too short along the axis of the words, T"),
     "continued": (

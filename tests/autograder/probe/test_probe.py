@@ -337,6 +337,45 @@ def test_a_module_may_be_used_in_eval_mode_before(rested, modes):
     assert seen.value.tolist() == modes
 
 
+HOW = {"kind": "module", "dtype": "float32", "construct": [], "keywords": {}, "state": {}}
+
+
+def test_each_call_of_a_module_gets_the_arguments_as_they_were():
+    class AddsToItsInput(torch.nn.Module):
+        def forward(self, x):
+            x += 1
+            return x.clone()
+
+    how = HOW | {"method": "forward", "training": False, "times": 2}
+    seen = ask({"f": AddsToItsInput}, torch.zeros(2), **how)
+    assert [value.tolist() for value in seen.value] == [[1.0, 1.0], [1.0, 1.0]]
+    assert seen.arguments[0].tolist() == [1.0, 1.0]
+
+
+def test_an_attribute_may_be_a_buffer():
+    class Padded(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("pad_id", torch.tensor(4))
+
+    how = HOW | {"method": "__getattribute__", "training": False}
+    assert ask({"f": Padded}, "pad_id", **how).value.item() == 4
+
+
+def test_weights_drawn_at_first_change_nothing_that_is_drawn_later():
+    class Draws(torch.nn.Module):
+        def __init__(self, number):
+            super().__init__()
+            torch.rand(number)
+
+        def forward(self, x):
+            return torch.rand_like(x)
+
+    how = HOW | {"method": "forward", "training": True}
+    few, many = (ask({"f": Draws}, torch.zeros(3), **how | {"construct": [n]}) for n in (1, 50))
+    assert torch.equal(few.value, many.value)
+
+
 class Remembers(torch.nn.Module):
     """Gives what it was given first, for ever."""
 
