@@ -166,7 +166,7 @@ BULLETS = {
         "`x` itself stays as it was": breaks("AddedInPlaceWithoutNoGrad", "OfContiguousInputOnly"),
         "Draw with `imshow`": breaks("picture_of_curves", uses=("picture_by_matshow",)),
         "The function opens no other figure": breaks(
-            "picture_beside_an_empty_figure", "picture_as_printed",
+            "picture_beside_an_empty_figure", "picture_as_printed", "picture_of_a_closed_figure",
         ),
         "The colours and the shape of the cells": uses("picture_with_ten_colours_and_half_transparent"),
     },
