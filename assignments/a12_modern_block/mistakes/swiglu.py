@@ -209,13 +209,13 @@ class GatedDropping:
 
     @called("dropout inside, in eval mode as well")
     @costs(GATE)
-    @variants("last, share", product((False, True), (0.1, 0.2, 0.5)))
-    def always_dropping(self, hidden, last, share):
+    @variants("last", (False, True))
+    def always_dropping(self, hidden, last):
         """Your network drops some numbers, and not in train mode alone, because `F.dropout` is not told the
         mode. There is no dropout in it."""
         if last:
-            return F.dropout(self.w_down(hidden), share)
-        return self.w_down(F.dropout(hidden, share))
+            return F.dropout(self.w_down(hidden), 0.1)
+        return self.w_down(F.dropout(hidden, 0.1))
 
 
 @gated.mistake("float32 always", costs=GATE_MANNERS)

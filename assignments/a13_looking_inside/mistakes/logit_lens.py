@@ -283,7 +283,7 @@ class LensUnembedded:
         return [norm(x) @ model.embedding.weight.T for norm, x in zip(norms, streams, strict=True)]
 
     @called("a norm of the layers before the last norm")
-    @variants("name, of_the_next", product(("norm1", "norm2"), (True, False)))
+    @variants("name, of_the_next", (("norm1", False), ("norm2", True), ("norm2", False)))
     def own_norms_as_well(self, model, streams, name, of_the_next):
         """Your rows go through a norm of a layer first, and then through the last norm of the model. The stream
         itself goes into `model.unembed`, which takes the last norm by itself."""
