@@ -17,7 +17,7 @@ from typing import Any
 from autograder.checks.check import Part
 from autograder.checks.course import Letter
 from autograder.checks.drawn_cases import CaseRun, method_of
-from autograder.probe.messages import ModuleRequest
+from autograder.probe.messages import ChainRequest, ModuleRequest
 
 ARRAY = re.compile(r"(\w+) \(([^()]*)\)")
 
@@ -131,10 +131,13 @@ def _axis(
 
 
 def _sizes_in(item: CaseRun) -> dict[str, int]:
-    """The lengths of what goes in by their letters, and other counts by their names."""
+    """The lengths of what goes in by their letters, and other counts by their names; of the first call."""
     sizes: dict[str, int] = {}
-    arrays = arrays_of(item.part)
-    for name, value in zip(item.request.names, item.request.arguments, strict=False):
+    arrays, request = arrays_of(item.part), item.request
+    names, values = request.names, request.arguments
+    if isinstance(request, ChainRequest):
+        names, values = request.argument_names[0], request.arguments[0]
+    for name, value in zip(names, values, strict=False):
         if name in arrays and hasattr(value, "shape"):
             _bind(sizes, arrays[name], tuple(value.shape))
     for name, number in built_with(item).items():

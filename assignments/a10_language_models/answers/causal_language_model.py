@@ -519,7 +519,7 @@ class ModelWithATiedHead(Base):
 class ModelWithAMaskOfAFixedSize(ModelWithATiedHead):
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
-        self.triangle = torch.ones(1024, 1024, dtype=torch.bool).tril()
+        self.triangle = torch.ones(256, 256, dtype=torch.bool).tril()
 
 
 @BANK.wrong("CausalLanguageModel", named="words and positions dropped apart")

@@ -496,7 +496,7 @@ def as_arrays_of_numpy(token_ids, mask_id, vocab_size, special_ids, share=0.15, 
     return inputs.numpy(), np.where(chosen.numpy(), token_ids.numpy(), -100)
 
 
-@BANK.wrong(PART, told="the targets right, the inputs wrong")
+@BANK.wrong(PART, named="the first id never drawn")
 def random_ids_from_1(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
     chosen = choose(token_ids, special_ids, share, generator)
     words = torch.randint(1, vocab_size, token_ids.shape, generator=generator)
@@ -535,14 +535,6 @@ def drawn_until_it_is_another(
     while (drawn == token_ids).any():
         anew = torch.randint(vocab_size, token_ids.shape, generator=generator)
         drawn = torch.where(drawn == token_ids, anew, drawn)
-    return hidden_with(token_ids, mask_id, chosen, drawn, generator)
-
-
-@BANK.wrong(PART, named="the first id never drawn")
-def drawn_from_one_on(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
-    usual = ~torch.isin(token_ids, torch.tensor(special_ids))
-    chosen = usual & (torch.rand(token_ids.shape, generator=generator) < share)
-    drawn = torch.randint(1, vocab_size, token_ids.shape, generator=generator)
     return hidden_with(token_ids, mask_id, chosen, drawn, generator)
 
 

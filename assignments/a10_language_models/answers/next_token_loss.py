@@ -246,7 +246,7 @@ def one_number_for_each_target(logits, token_ids, pad_id=0):
     )
 
 
-@BANK.wrong(PART, told="one number")
+@BANK.wrong(PART, told="a number of Python")
 def a_number_of_python(logits, token_ids, pad_id=0):
     return loss_by_gathering(logits, token_ids, pad_id).item()
 
@@ -289,8 +289,3 @@ def both_without_the_last(logits, token_ids, pad_id=0):
     rows, targets = logits[:, :-1], token_ids[:, :-1]
     kept = targets != pad_id
     return F.cross_entropy(rows[kept], targets[kept])
-
-
-@BANK.wrong(PART, told="a number of Python")
-def loss_as_a_number(logits, token_ids, pad_id=0):
-    return F.cross_entropy(logits[:, :-1].mT, token_ids[:, 1:], ignore_index=pad_id).item()

@@ -20,8 +20,9 @@ class OneMaskForAllSentences(language_models.CausalLanguageModel):
         return x @ self.embedding.weight.T
 
 
-@BANK.wrong("sample_next", named="temperature clamped")
+@BANK.right("sample_next")
 def sampled_at_a_twentieth_or_more(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """No other temperature than 0 is below that."""
     temperature = max(temperature, 0.05) if temperature > 0 else temperature
     return language_models.sample_next(logits, temperature, top_k, top_p, generator)
 

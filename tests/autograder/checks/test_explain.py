@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from autograder.bank.measure import attempts_at
-from autograder.checks.cases import Build, Call, Case, Step
+from autograder.checks.axes import sizes_of
+from autograder.checks.cases import Build, Call, Case, Chain, Step
 from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
@@ -46,6 +47,12 @@ def test_from_some_size_on():
     assert found[1].startswith(
         "Right in both cases up to T = 3, wrong in both cases from T = 5 on. What in your"
     )
+
+
+def test_the_sizes_of_several_calls_are_those_of_the_first():
+    chain = Case("a chain", lambda randn: Chain([[randn(4, 3)], [randn(2, 3)]]))
+    [attempt] = attempts_at(part_of(double, chain), double)
+    assert sizes_of(attempt) == {"T": 4, "D": 3}
 
 
 class Dropping(nn.Module):
