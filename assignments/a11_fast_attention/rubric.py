@@ -370,7 +370,6 @@ NEWEST = sliding.step(
     window(4, 6, 1),
     window(3, 7, 20),
     window(40, 300, 130),
-    window(3, 1030, 1026),
     no_window(5, 3, 2),
     no_window(4, 4, 0),
     no_window(2, 6, -1),

@@ -571,7 +571,7 @@ def by_a_race_of_exponentials(logits, temperature=1.0, top_k=None, top_p=None, g
     return (chances / torch.empty_like(chances).exponential_(generator=generator)).argmax(dim=-1)
 
 
-@BANK.wrong(PART, named="removed logits set to -100")
+@BANK.wrong(PART, named="removed logits set to a low number")
 def with_a_low_number_for_what_is_removed(
     logits, temperature=1.0, top_k=None, top_p=None, generator=None
 ):

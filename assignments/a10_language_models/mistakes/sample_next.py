@@ -155,11 +155,11 @@ class SamplingBest:
         least = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[:, -1:]
         return logits.masked_fill(logits < least, 0.0)
 
-    @called("removed logits set to {low}")
+    @called("removed logits set to a low number")
     @variants("low", (-100, -1000))
     def low_for_minus_infinity(self, logits, top_k, low):
-        """You set removed logits to {low}. Others may lie below that, and then the removed words are the
-        likeliest. A logit of −∞ has the probability 0, wherever the others lie."""
+        """You set removed logits to a low number, such as −100. Others may lie below that, and then the removed
+        words are the likeliest. A logit of −∞ has the probability 0, wherever the others lie."""
         least = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[:, -1:]
         return logits.masked_fill(logits < least, low)
 
