@@ -151,6 +151,7 @@ class AnnotateJoin:
         function makes one tensor of them, with a new axis in front?"""
         return tuple(torch.cat([forward, backward], dim=-1))
 
+    @costs()
     @costs_more("nothing is joined")
     @variants("place", (0, 1))
     def one_direction_alone(self, forward, backward, place):
