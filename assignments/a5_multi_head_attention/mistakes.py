@@ -206,8 +206,7 @@ class MergeJoined:
         return words.mean(dim=2)
 
     def words_and_features_swapped(self, words):
-        """Your result is (B, H·d_k, T), so the words are in the columns. They stay in the rows, (B,
-        T, H·d_k)."""
+        """Your result is (B, H·d_k, T). The words stay in the rows, (B, T, H·d_k)."""
         return words.flatten(start_dim=2).mT
 
     def the_batch_joined_as_well(self, words):

@@ -123,7 +123,7 @@ def take_times(
     open_assignment(course, assignment)
     sheet = read_gradebook(path)
     known = everybody_in(course, assignment)
-    if not by and len(sheet.table.columns(STUDENT)) == 1 and type(sheet) is GradebookCsv:
+    if not by and sheet.table.columns(STUDENT) and type(sheet) is GradebookCsv:
         by = STUDENT
     alias, id_column = id_column_of(sheet, by, known.values())
     if not column and not sheet.table.columns(TIME) and not any(map(sheet.came_in, sheet.people)):

@@ -156,7 +156,10 @@ def test_a_result_is_spoken_of_in_the_number_of_its_name(called, sentence):
 
 def test_an_axis_that_counts_nothing_with_a_name_goes_by_its_letter():
     axes = axes_of("logits", ("B", "T", "tgt_vocab"), 3, COURSE.letters)
-    assert [str(axis) for axis in axes][1:] == ["the axis of the words, T", "the axis tgt_vocab"]
+    assert [str(axis) for axis in axes][1:] == [
+        "the axis of the words, T",
+        "the axis of length tgt_vocab",
+    ]
 
 
 @pytest.mark.parametrize(("change", "words"), BUILT.values(), ids=BUILT)

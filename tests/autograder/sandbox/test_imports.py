@@ -136,10 +136,9 @@ def test_what_no_python_finds_is_not_there_either(zygote):
     """A notebook is taken at its word with a module that is not there, so none may be there that is not found."""
     code = """
     import sys
-    from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 
     def found(name):
-        return any(one.find_spec(name) for one in (BuiltinImporter, FrozenImporter, PathFinder))
+        return any(one.find_spec(name, None) for one in sys.meta_path)
 
     places = {name.partition(".")[0] for name, one in sys.modules.items() if getattr(one, "__file__", None)}
     print(sorted(one for one in places - {"__main__"} if not found(one)), "and no others")
