@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -176,25 +177,24 @@ def decide(
         for name in part.may_call
         if name in set(failed_before)
     }
-    again: Trial | None = None  # with ours in place, and only where the answer calls them
-    alone: Trial | None = None
-    try:
-        if ours:
+    again: Trial | None = None  # with ours in place
+    if ours:
+        with contextlib.suppress(NotAwarded):  # it may do better with the student's own
             again = Trial(_asked(drawn, probe, disallowed, ours), tuple(ours))
-    except NotAwarded:
-        pass  # it may do better with the student's own
-    if again and not again.stood_in:
-        again, alone = None, again
-    if again and again.all_right:
+    if again and not again.stood_in:  # none of ours was called, so this was the trial without them
+        alone, again = again, None
+    elif again and again.all_right:
         return _with_substitutes(again)
-    try:
-        if alone is None:
-            if ours:  # the first inputs may have been noted, with what ours make of them
-                drawn = drawn_for(part, seed + 1)
-            alone = Trial(_asked(drawn, probe, disallowed, {}))
-    except NotAwarded as reason:
-        # what is disallowed may be an earlier part's doing, which costs points there
-        return _with_substitutes(again) if again else nothing(part, str(reason), reason.obstacle)
+    else:
+        # the inputs of a first trial may have been noted, with what ours make of them
+        other = drawn_for(part, seed + 1) if ours else drawn
+        try:
+            alone = Trial(_asked(other, probe, disallowed, {}))
+        except NotAwarded as reason:
+            # what is disallowed may be an earlier part's doing, which costs points there
+            if again:
+                return _with_substitutes(again)
+            return nothing(part, str(reason), reason.obstacle)
     if all(item.actual.status == "missing" for item in alone.attempts):
         why = time.spent_on(
             lambda: why_missing(part.name, cells, around),

@@ -13,6 +13,7 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -273,20 +274,18 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def _stand_ins(self, sources: dict[str, str], functions: list[str]) -> Callable[[bytes], bytes]:
         """What passes calls on to a kernel of ours, which begins with the first of them."""
-        begun: list[KernelClient] = []
 
-        def call(message: bytes) -> bytes:
-            if not begun:
-                if self._ours is None or self._ours.ended:
-                    if self._ours:
-                        self._ours.__exit__()
-                    limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
-                    self._ours = KernelClient(self.kernels, limits)
-                self._ours.let_stand_in(sources, functions)
-                begun.append(self._ours)
-            return begun[0].call(message)
+        @cache
+        def ours() -> KernelClient:
+            if self._ours is None or self._ours.ended:
+                if self._ours:
+                    self._ours.__exit__()
+                limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
+                self._ours = KernelClient(self.kernels, limits)
+            self._ours.let_stand_in(sources, functions)
+            return self._ours
 
-        return call
+        return lambda message: ours().call(message)
 
 
 def attempt(job: Job, kernels: Kernels) -> Report:

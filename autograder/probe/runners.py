@@ -104,9 +104,10 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     with errors_are_its_own():
         if dtype is not torch.float32:  # a module is made so, and what it holds otherwise shows
             made.to(dtype)
-        places = _places_of(made, request.state)
+        own = made.state_dict()
+        places = _places_of(made, own, request.state)
         state = {places[name]: value for name, value in request.state.items()}
-        unfit = _load(made, state, request.fitted)
+        unfit = _load(made, own, state, request.fitted)
         made.train(training)
     if unfit:
         return Observation(status="unfit", unfit=unfit)
@@ -149,12 +150,13 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     return structs.replace(seen, gradients=gradients)
 
 
-def _places_of(made: nn.Module, state: dict[str, torch.Tensor]) -> dict[str, str]:
-    """Under which name a module holds each of the weights that are to be set.
+def _places_of(
+    made: nn.Module, own: dict[str, torch.Tensor], state: dict[str, torch.Tensor]
+) -> dict[str, str]:
+    """Under which of its own names a module holds each of the weights that are to be set.
 
     It may have them as attributes of the names that are asked, such as a property, and hold them under others.
     """
-    own = made.state_dict()
     places = {name: name for name in state}
     lacking = [name for name in state if name not in own]
     if lacking:
@@ -169,9 +171,10 @@ def _places_of(made: nn.Module, state: dict[str, torch.Tensor]) -> dict[str, str
     return places
 
 
-def _load(made: nn.Module, state: dict[str, torch.Tensor], fitted: bool) -> Unfit | None:
-    """Give a module its weights; why that cannot be, if it cannot."""
-    own = made.state_dict()
+def _load(
+    made: nn.Module, own: dict[str, torch.Tensor], state: dict[str, torch.Tensor], fitted: bool
+) -> Unfit | None:
+    """Give a module its weights, in the place of its own; why that cannot be, if it cannot."""
     if fitted:
         state = {
             name: _of_shape(own[name].shape, value) if name in own else value

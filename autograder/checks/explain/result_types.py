@@ -159,11 +159,8 @@ def _pieces(expected: Any, value: Sequence[Any]) -> Iterator[Explanation]:
     """The right numbers, in several arrays instead of one."""
     arrays = [torch.as_tensor(part) for part in value if isinstance(part, ARRAYS)]
     wanted = torch.as_tensor(expected)
-    if not wanted.ndim:
-        return
-    if len(arrays) != len(value) or [part.shape for part in arrays] != [
-        row.shape for row in wanted
-    ]:
+    shapes = [row.shape for row in wanted] if wanted.ndim else []
+    if len(arrays) != len(value) or [part.shape for part in arrays] != shapes:
         return
     if values_agree(wanted, torch.stack(arrays)) is None:
         yield Explanation(
