@@ -10,6 +10,7 @@ size foretells. Who goes beyond a limit loses what is beyond it, and nothing els
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import threading
 import time
@@ -113,9 +114,13 @@ def within(seconds: float) -> Iterator[None]:
         return
     over = False  # an alarm on the way then stops nothing
 
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        if not over:
-            raise OutOfTime
+    def ring(_signal: int, frame: FrameType | None) -> None:
+        if over:
+            return
+        if _drops_errors(frame):
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.001, SECONDS_BETWEEN_ALARMS)
+            return
+        raise OutOfTime
 
     handler = signal.signal(signal.SIGVTALRM, ring)
     outer = signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 0.001), SECONDS_BETWEEN_ALARMS)
@@ -125,6 +130,16 @@ def within(seconds: float) -> Iterator[None]:
         over = True
         signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
         signal.signal(signal.SIGVTALRM, handler)
+
+
+def _drops_errors(frame: FrameType | None) -> bool:
+    """Whether this is called by a callback of garbage collection, of which Python drops what it raises."""
+    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while frame is not None:
+        if frame.f_code in callbacks:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Allowance:
