@@ -86,8 +86,8 @@ pdf: setup  ## the lectures on paper, in build/pdf/ (needs Chromium; ONLY=2 or O
 slides: setup  ## a deck a lecture, in build/slides/ (ONLY=2 or ONLY="1-8" for a part, PDF=yes to print them)
 	@$(BIN)/python -m tools.slides --only="$(ONLY)" $(if $(filter yes,$(PDF)),--pdf)
 
-questions: setup  ## the lectures' questions for Moodle, Canvas and Anki, in build/questions/
-	@$(BIN)/python -m tools.quiz_banks
+questions: setup  ## the lectures' questions for Moodle, Canvas and Anki, in build/questions/ (ONLY="1-8" for a part)
+	@$(BIN)/python -m tools.quiz_banks --only="$(ONLY)"
 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)

@@ -3,6 +3,7 @@
 Anki asks for them again after days and weeks.
 
     python -m tools.deck --to FILE            build/attention-course.apkg, unless FILE is another one
+    python -m tools.deck --only "1-8"         a part of the course, see tools/part.py
 
 A question is recognised by its id and a term by its name, so that a later deck changes the cards of an
 earlier one and leaves what a reader has learned as it is. The numbers below must stay for the same reason.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from html import escape
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from lecture_kit import questions
+from tools.part import WHOLE, Part, PartError, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course.apkg"
@@ -67,16 +70,22 @@ def terms() -> dict[str, str]:
     return {found["term"]: found["text"] for found in ENTRY.finditer(GLOSSARY.read_text("utf-8"))}
 
 
-def note_of_term(term: str, text: str) -> genanki.Note:
-    """The card of one term."""
+def lecture_of(term: str, text: str) -> int:
+    """The number of the lecture that teaches a term of the glossary."""
     lecture = re.search(r"Lecture\s+(\d+)", text)
     if not lecture:
         raise SystemExit(f"{GLOSSARY}: expected the lecture that teaches {term}; found none.")
+    return int(lecture[1])
+
+
+def note_of_term(term: str, text: str) -> genanki.Note:
+    """The card of one term."""
+    lecture = lecture_of(term, text)
     return genanki.Note(
         model=MODEL,
-        fields=[f"<p><b>{term}</b></p>", as_card(text), f"Lecture {lecture[1]}"],
+        fields=[f"<p><b>{term}</b></p>", as_card(text), f"Lecture {lecture}"],
         guid=genanki.guid_for("attention-course", "glossary", term),
-        tags=["glossary", f"lecture-{int(lecture[1]):02}"],
+        tags=["glossary", f"lecture-{lecture:02}"],
     )
 
 
@@ -91,14 +100,15 @@ def as_card(text: str) -> str:
     return markdown.render(text)
 
 
-def write(to: Path) -> int:
-    """Write the deck, and say how many cards it has."""
+def write(to: Path, part: Part = WHOLE) -> int:
+    """Write the deck of a part of the course, and say how many cards it has."""
     deck = genanki.Deck(DECK_ID, "Attention and transformers")
-    for lecture in questions.lectures():
+    for lecture in filter(part.teaches, questions.lectures()):
         for question in questions.questions_of(lecture):
             deck.add_note(note(question))
     for term, text in terms().items():
-        deck.add_note(note_of_term(term, text))
+        if part.teaches(lecture_of(term, text)):
+            deck.add_note(note_of_term(term, text))
     to.parent.mkdir(parents=True, exist_ok=True)
     genanki.Package(deck).write_to_file(to)
     return len(deck.notes)
@@ -107,8 +117,12 @@ def write(to: Path) -> int:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--to", type=Path, default=ROOT / "build" / NAME)
-    to = parser.parse_args(arguments).to
-    print(f"{to}: {write(to)} cards")
+    parser.add_argument("--only", default="", help='a part of the course, as "1-8"')
+    chosen = parser.parse_args(arguments)
+    try:
+        print(f"{chosen.to}: {write(chosen.to, part_of(chosen.only))} cards")
+    except PartError as error:
+        sys.exit(f"no deck: {error}")
 
 
 if __name__ == "__main__":

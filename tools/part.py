@@ -56,6 +56,10 @@ class Part:
         """The numbers of the lectures that belong to it; none of the whole course."""
         return [_number(lecture) for lecture in self.lectures]
 
+    def teaches(self, lecture: int | str) -> bool:
+        """Whether a lecture, by its number, belongs to it."""
+        return not self.lectures or int(lecture) in self.numbers
+
     def without_links(self, text: str, place: str) -> str:
         """A text of Markdown in which nothing leads to what is left out.
 

@@ -1,6 +1,7 @@
 """Write the questions of all lectures for learning platforms, and for Anki.
 
     python -m tools.quiz_banks --to FOLDER            build/questions/, unless FOLDER is another one
+    python -m tools.quiz_banks --only "1-8"           a part of the course, see tools/part.py
 
 `moodle.xml` is Moodle XML, a category a lecture. `canvas.zip` is QTI 1.2 as Canvas imports it, a quiz a
 lecture. Every wrong answer keeps its sentence. Canvas has neither steps to put in order nor a sentence
@@ -11,7 +12,9 @@ together, as what is said to every wrong number. `tools/deck.py` writes the deck
 from __future__ import annotations
 
 import argparse
+import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -21,6 +24,7 @@ import nbformat
 from autograder.batch.release_text import title_in
 from lecture_kit import questions
 from tools import deck
+from tools.part import WHOLE, Part, PartError, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 COURSE = "Attention and transformers"
@@ -92,10 +96,10 @@ MOODLE_SETTINGS = {
 }
 
 
-def for_moodle() -> bytes:
-    """All questions as Moodle XML."""
+def for_moodle(lectures: Sequence[str]) -> bytes:
+    """The questions of these lectures as Moodle XML."""
     quiz = Element("quiz")
-    for lecture in questions.lectures():
+    for lecture in lectures:
         title = title_of(lecture).replace("/", "//")  # a single one would divide categories
         category = add(add(quiz, "question", type="category"), "category")
         add(category, "text", f"$course$/top/{COURSE}/{title}")
@@ -154,7 +158,7 @@ CANVAS_KINDS = {
 }
 
 
-def for_canvas() -> dict[str, bytes]:
+def for_canvas(lectures: Sequence[str]) -> dict[str, bytes]:
     """The files of a QTI package with a quiz a lecture, by their names in it."""
     manifest = Element("manifest", {"xmlns": PACKAGE, "identifier": "attention-course"})
     about = add(manifest, "metadata")
@@ -163,7 +167,7 @@ def for_canvas() -> dict[str, bytes]:
     add(manifest, "organizations")
     resources = add(manifest, "resources")
     files = {}
-    for lecture in questions.lectures():
+    for lecture in lectures:
         name = f"lecture-{lecture}"
         place = f"{name}/{name}.xml"
         resource = add(resources, "resource", identifier=name, type="imsqti_xmlv1p2")
@@ -246,22 +250,24 @@ def _feedback(item: Element, ident: str, html: str) -> None:
 # ------------------------------------------------------------------------------------------ command
 
 
-def write(to: Path) -> list[str]:
-    """Write all files, and say what each of them holds and what a platform cannot."""
+def write(to: Path, part: Part = WHOLE) -> list[str]:
+    """Write all files of a part of the course, and say what each of them holds and what a platform cannot."""
     to.mkdir(parents=True, exist_ok=True)
-    asked = [each for lecture in questions.lectures() for each in questions.questions_of(lecture)]
-    (to / "moodle.xml").write_bytes(for_moodle())
+    lectures = list(filter(part.teaches, questions.lectures()))
+    asked = [each for lecture in lectures for each in questions.questions_of(lecture)]
+    (to / "moodle.xml").write_bytes(for_moodle(lectures))
     with zipfile.ZipFile(to / "canvas.zip", "w", zipfile.ZIP_DEFLATED) as package:
-        for name, content in for_canvas().items():
+        for name, content in for_canvas(lectures).items():
             package.writestr(name, content)
-    cards = deck.write(to / deck.NAME)
+    cards = deck.write(to / deck.NAME, part)
     left_out = [question for question in asked if type(question) not in CANVAS_KINDS]
     numbers = sum(isinstance(question, questions.NumberQuestion) for question in asked)
+    in_order = f"  Not in it, since Canvas has no steps to put in order: {'; '.join(map(name_of, left_out))}."
     return [
         f"{to / 'moodle.xml'}: {len(asked)} questions, a category a lecture.",
         f"{to / 'canvas.zip'}: {len(asked) - len(left_out)} questions, a quiz a lecture.",
-        f"  Not in it, since Canvas has no steps to put in order: {'; '.join(map(name_of, left_out))}.",
-        f"  For {numbers} numbers, Canvas shows the sentences of all wrong answers together.",
+        *([in_order] if left_out else []),
+        f"  Questions that ask for a number: {numbers}. Canvas shows all their sentences on wrong answers together.",
         f"{to / deck.NAME}: {cards} cards for Anki.",
     ]
 
@@ -269,7 +275,12 @@ def write(to: Path) -> list[str]:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--to", type=Path, default=ROOT / "build/questions")
-    print(*write(parser.parse_args(arguments).to), sep="\n")
+    parser.add_argument("--only", default="", help='a part of the course, as "1-8"')
+    chosen = parser.parse_args(arguments)
+    try:
+        print(*write(chosen.to, part_of(chosen.only)), sep="\n")
+    except PartError as error:
+        sys.exit(f"no questions: {error}")
 
 
 if __name__ == "__main__":

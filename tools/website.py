@@ -175,7 +175,7 @@ def gather(source: Path, repository: str, part: Part = WHOLE) -> None:
     frames = source / "extra/_frames"
     frames.mkdir(parents=True, exist_ok=True)
     (frames / "translator.html").write_text(live.translation_view().page, "utf-8")
-    deck.write(source / "extra" / deck.NAME)
+    deck.write(source / "extra" / deck.NAME, part)
     write_reference(source / "api")
     formula_sheets.write(source / formula_sheets.FOLDER, part.left_out)
     copy_letters(source / "extra/_static")

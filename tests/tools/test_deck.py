@@ -3,10 +3,12 @@
 import re
 import sqlite3
 import zipfile
+from collections import Counter
 
 from lecture_kit import questions
 from tests.test_guides import ENTRIES
 from tools import deck
+from tools.part import part_of
 
 ALL = [question for lecture in questions.lectures() for question in questions.questions_of(lecture)]
 
@@ -49,6 +51,16 @@ def test_the_deck_holds_every_term_of_the_glossary(tmp_path):
         # formulas as Anki's MathJax reads them; links, whose pages are not there, as text
         assert back.count("\\(") == back.count("\\)") == len(re.findall(r"\$[^$]+\$", entry))
         assert not any(mark in back for mark in ("$", "](", "<a", "**"))
+
+
+def test_the_deck_of_a_part_holds_the_questions_and_terms_of_its_lectures_alone(tmp_path):
+    path = tmp_path / deck.NAME
+    cards = deck.write(path, part_of("3"))
+    stored = rows(path, tmp_path, "select flds, tags from notes")
+    assert {fields.split("\x1f")[2] for fields, _ in stored} == {"Lecture 3"}
+    tags = Counter(tag for _, tags in stored for tag in tags.split())
+    assert tags["lecture-03"] == cards
+    assert tags["glossary"] == cards - len(questions.questions_of("03")) > 0
 
 
 def test_what_may_be_chosen_is_on_the_front_and_the_answer_is_not():

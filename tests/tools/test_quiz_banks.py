@@ -16,6 +16,7 @@ from defusedxml import ElementTree
 from lecture_kit import questions
 from tests.sample_class import ROOT
 from tools import quiz_banks
+from tools.part import part_of
 
 TABLES = {
     table["id"]: table
@@ -63,6 +64,22 @@ def sentences(table):
     for group in ("choices", "wrong", "steps"):
         for each in table.get(group, []):
             yield from (each[key] for key in ("text", "says", "too_early") if key in each)
+
+
+def test_a_part_of_the_course_asks_its_own_questions_alone(tmp_path):
+    said = "\n".join(quiz_banks.write(tmp_path, part_of("2-3")))
+    root = ElementTree.parse(tmp_path / "moodle.xml").getroot()
+    asked = [question.findtext("idnumber") for question in root.iterfind("question[idnumber]")]
+    expected = [each.id for lecture in ("02", "03") for each in questions.questions_of(lecture)]
+    assert asked == expected and f"{len(expected)} questions" in said
+    with zipfile.ZipFile(tmp_path / "canvas.zip") as package:
+        quizzes = [name for name in package.namelist() if name.startswith("lecture-")]
+    assert quizzes == ["lecture-02/lecture-02.xml", "lecture-03/lecture-03.xml"]
+
+
+def test_a_part_that_is_not_there_gets_a_sentence(tmp_path):
+    with pytest.raises(SystemExit, match="no questions: expected numbers of lectures from 1 to"):
+        quiz_banks.main(["--to", str(tmp_path), "--only", "77"])
 
 
 # ------------------------------------------------------------------------------------------- Moodle
