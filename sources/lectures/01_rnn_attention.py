@@ -180,7 +180,7 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 # often depends on its neighbours: "sie" is *she*, *they*, *it* or *them*.
 #
 # Since the origin of an English word may lie far ahead, our translators **read everything** before they generate a
-# word. Models that map one sequence to another in this way are called *sequence-to-sequence*, or seq2seq.
+# word. Models that map one sequence to another are called *sequence-to-sequence*, or seq2seq.
 
 # %% [markdown]
 # ## 2. The bottleneck
@@ -211,9 +211,8 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 #
 # The way out is due to Bahdanau, Cho and Bengio (2015), who keep *all* states of the encoder. Before each word, the
 # decoder gives every state a weight and receives the weighted average, the **context**. It **attends to** the words
-# with large weights. The weights change from step to step, because different words matter at different steps. In the
-# example of section 1, "mir", "helfen" and "zu" should matter more for "help" than "diesen satz", a guess that
-# section 5 tests.
+# with large weights. The weights change, because different words matter at different steps. In the example of section
+# 1, "mir", "helfen" and "zu" should matter more for "help" than "diesen satz", a guess that section 5 tests.
 
 # %% tags=["hide-input"]
 questions.ask("01", "a-longer-sentence")
@@ -320,7 +319,7 @@ alpha = omega.exp() / omega.exp().sum()  # (S,)
 #
 # $$c^{(i)} = \sum_{j=1}^{S} \alpha_{ij}\, h^{(j)}$$
 #
-# This sum runs over the source words $j$. The index $i$ names the step of the decoder and stays the same.
+# This sum runs over the source words $j$, while $i$, the step of the decoder, stays the same.
 
 # %% slide="3. Context in code: annotations, weighted and added up"
 context = torch.zeros(6)  # (2d_h,)
@@ -491,8 +490,8 @@ questions.ask("01", "one-step-of-the-decoder")
 #
 # Training reads the true word because the loss is defined that way. In $L = -\sum_i \log p(y^{(i)} \mid y^{(<i)},
 # x)$, averaged over the words of a batch, $p$ is the softmax of $o^{(i)}$, and each true word is predicted from the
-# *true* words before it, $y^{(<i)}$. `<bos>` marks the beginning of a translation, and `<eos>` the end of a sentence
-# in either language.
+# *true* words before it, $y^{(<i)}$. `<bos>` marks the beginning of a translation, and `<eos>` the end of either
+# sentence.
 
 
 # %% slide="Teacher forcing: the decoder reads the true words"
@@ -751,7 +750,7 @@ print("me attends to mir, translate to übersetzen, sentence to satz, help to mi
 # %% [markdown]
 # For "translate" the decoder jumps nearly to the end of the German sentence, and for "this sentence" it comes back.
 # For "help" it attends to "mir" and "helfen", as we guessed, but hardly to "zu". For "to" it attends to "helfen" in
-# our run, perhaps because "to" can be predicted without selecting a word (section 8).
+# our run, perhaps because "to" needs no selection (section 8).
 #
 # In 1000 test sentences, about three quarters of the words attend most to their origin; not all the others are mistakes
 # (section 8). Such maps show where the decoder attends, but not what it uses, nor why it chooses a word.
@@ -784,8 +783,8 @@ live.translation_view(
 #
 # ### What it costs, and what comes next
 #
-# Attention needs $T \times S$ scores for $T$ English words. In return, every English word is one step from every German
-# word. But the recurrence remains, and its $S + T$ steps run one *after* the other. Why keep it? [Lecture
+# Attention needs $T \times S$ scores for $T$ English words. In return, every English word is one step from every
+# German word. But the recurrence remains, and its $S + T$ steps run one *after* the other. [Lecture
 # 2](02_basic_self_attention.ipynb) drops it and lets the words of *one* sentence attend to each other, all at once.
 #
 # ## Summary
@@ -1132,8 +1131,8 @@ for word in ["to", ",", "for", "day", "his", "buy", "translate"]:
     print(f"{word:>9}   {attends:20.0%}   {word_blind[word]:23.0%}")
 
 # %% [markdown]
-# There are at least two reasons to attend elsewhere. This experiment supports the first; the second is likely but not
-# shown.
+# There are at least two reasons to attend elsewhere. This experiment supports the first; the second is plausible but
+# not tested here.
 #
 # <!-- slide: Two reasons why a word may attend elsewhere -->
 #

@@ -216,8 +216,8 @@ print(x.shape)
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k=1}^{T} \exp(\omega_{2k})}$$
 #
-# The index of the sum is $k$, because $j$ is already taken by the word whose weight we want. The **context vector** mixes
-# all words with these weights:
+# The index of the sum is $k$, because $j$ is already taken. The **context vector** mixes all words with these
+# weights:
 #
 # <!-- slide: Step 3: the weights mix the word vectors -->
 #

@@ -133,7 +133,7 @@ w_k = torch.rand(16, 16).T  # (D, d_k)
 w_v = torch.rand(16, 16).T  # (D, d_v)
 
 # %% [markdown]
-# We begin with one word, "you", or `x[1]`. It needs its own query, and the keys and values of all words.
+# We begin with one word, "you", or `x[1]`, which needs its own query and all keys and values.
 
 # %% slide="“you” needs its own query, and the keys and values of all words"
 query_2 = x[1] @ w_q  # (D,) @ (D, d_k) -> (d_k,)
@@ -746,17 +746,17 @@ plotting.picture(
 #   large, even width 64 gets at most about half of the prices right. The scaled models start from the same maps and do
 #   not suffer.
 #
-# So here a missing scale hurts where scores start out large, in wide heads or after a large initialisation. We
-# have not tested a full transformer. More steps help in some settings; Adam does no better (section 8). The picture
-# is recorded by `sources/recorded/price_list.py`.
+# So here a missing scale hurts where scores start out large, in wide heads or after a large initialisation. We have
+# not tested a full transformer. More steps help in some settings; Adam does no better (section 8). The figure shows
+# runs recorded by `sources/recorded/price_list.py`.
 
 # %% [markdown]
 # ## 5. A softmax that cannot overflow
 #
-# Large scores also break the arithmetic. Beyond 11.1 in float16, 88.7 in float32 and 709.8 in float64, the exponential
-# overflows to infinity, and infinity divided by infinity is NaN, not a number. The largest score of section 2 was 92.
-# Unscaled, it overflows in float32; divided by 4 it is 23, which overflows only in float16. Here is the formula, taken
-# literally, in NumPy:
+# Large scores also break the arithmetic. Beyond 11.1 in float16, 88.7 in float32 and 709.8 in float64, the
+# exponential overflows to infinity, and infinity divided by infinity is NaN, not a number. The largest score of
+# section 2 was 92. Unscaled, it overflows in float32; divided by 4 it is 23, which overflows only in float16. Taken
+# literally in NumPy, the formula is:
 
 
 # %% slide="Taken literally, the softmax overflows"
@@ -1228,8 +1228,8 @@ plotting.picture(
 #
 # ### More steps, another optimiser
 #
-# Here are all recorded runs, each setting at the best of its learning rates. At width 4, rounding alone can change an
-# accuracy by 0.2.
+# Here are all recorded runs, each setting at the best of its learning rates. On another computer, rounding alone can
+# change an accuracy by 0.2 at width 4, and by 0.04 at width 256 without the scale.
 
 # %%
 print(RECORDED)

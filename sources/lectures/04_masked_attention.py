@@ -373,8 +373,8 @@ expected, _ = attention.scaled_dot_product_attention(
 assert torch.allclose(layer(x, not_padding[:, 0]), expected, atol=1e-6)
 
 # %% [markdown]
-# The result for a sentence must not depend on which other sentences share its batch. We check it for "`<bos>` thanks
-# `<eos>`", with random vectors as queries, keys and values:
+# The result for a sentence must not depend on which other sentences share its batch. We check this for "`<bos>`
+# thanks `<eos>`", with random vectors:
 
 # %% slide="Masked, a sentence does not notice its neighbours in the batch"
 table = torch.randn(len(vocabulary), d_k, generator=generator)  # a vector for every token
@@ -578,8 +578,8 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
 #
 # ### What a leak looks like when you train
 #
-# Three of these models now learn the English side of our corpus. We measure each in three ways, on 300 sentences that
-# we hold out. No sentence occurs twice in the sample, so none of them is in the training data:
+# Three of these models now learn the English side of our corpus. We measure each in three ways, on 300 held-out
+# sentences, none of which is in the training data:
 #
 # <!-- slide: One model, measured in three ways -->
 #
@@ -807,8 +807,9 @@ assert (changed.tril(diagonal=-1) == 0).all()
 # because a residual connection passes that on even if attention contributes nothing. So finding no leak counts only for
 # these tokens and weights, and only if each output also reacts to the *earlier* tokens.
 #
-# **How much is possible?** A *table of whole prefixes* has memorised what follows each beginning of a training sentence,
-# and predicts the most frequent continuation. On these same sentences, nothing can do better that sees only the prefix.
+# **How much is possible?** A *table of whole prefixes* has memorised what follows each beginning of a training
+# sentence, and predicts the most frequent continuation. On these same sentences, no model that sees only the prefix
+# can do better.
 
 # %% tags=["hide-input"]
 followers = defaultdict(Counter)  # prefix -> how often each token follows it
@@ -1017,7 +1018,7 @@ assert all((row.nan_to_num(0.0) == 0).all() for row in empty_rows.values())
 #
 # ### Pads
 #
-# `key_padding_mask` wants `True` at the pads. Its shape is $(B, S)$, and for this argument that is right.
+# `key_padding_mask` wants `True` at the pads. Its shape is $(B, S)$, which is right for this argument.
 
 # %% slide="`key_padding_mask` wants `True` at the pads"
 is_pad = shifted[1:] == PAD  # (1, T): <bos> thanks <eos> <pad> <pad>

@@ -692,10 +692,10 @@ plotting.picture(
 # %% [markdown]
 # ## 6. Going deeper: eight full-width heads as one tensor
 #
-# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an extra
-# axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
-# heads with $d_k = d_\text{model} = 16$, so that we can check ours. They write tokens as columns, so we transpose their
-# matrices.
+# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an
+# extra axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16), with eight heads of width
+# $d_k = d_\text{model} = 16$ and the same random numbers, so that we can check our results. They write tokens as
+# columns, so we transpose their matrices.
 
 # %% slide="Eight full-width heads as one tensor"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]

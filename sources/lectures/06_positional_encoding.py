@@ -188,8 +188,8 @@ far = (positional_encoding(5000, 16) - positional.positional_encoding(5000, 16))
 assert 1e-5 < far < 1e-3
 
 # %% [markdown]
-# Beware: `torch.arange(0, d_model, 2)` already is $2k$, so multiplying it by two again gives other frequencies and no
-# error message.
+# Note that `torch.arange(0, d_model, 2)` is already $2k$, so multiplying it by two again gives wrong frequencies
+# without any error.
 #
 # ### The whole table
 
@@ -652,8 +652,8 @@ questions.ask("06", "what-rotary-turns")
 #
 # <!-- slide: What to take home -->
 #
-# - Without positions or a causal mask, attention is equivariant, so reversing 12 digits stops at 0.27, the best possible.
-#   With positions nearly all digits are right.
+# - Without positions or a causal mask, attention is equivariant, so accuracy in reversing 12 digits stops at 0.27,
+#   the best possible. With positions nearly all digits are right.
 # - Sinusoids are $\sin$ and $\cos$ of $pos / 10000^{2k/d_\text{model}}$, where $pos$ is the row and $k$ numbers the
 #   pairs of columns. They are added once, below the first layer.
 # - Moving on by $m$ tokens is one rotation $R(m)$ for all positions.
@@ -703,8 +703,8 @@ questions.ask("06", "what-rotary-turns")
 # \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}} \end{aligned}$$
 #
 # The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first.
-# Two other relative encodings put a single number in place of these three terms. It depends only on the offset $j - i$
-# and is added to the scaled score:
+# Two other relative encodings put a single number in place of these three terms. This number depends only on the
+# offset $j - i$ and is added to the scaled score:
 #
 # <!-- slide: A bias adds a number for the offset to the score -->
 #
@@ -724,9 +724,9 @@ questions.ask("06", "what-rotary-turns")
 #
 # ### A learned bias for each offset
 #
-# The numbers are learned, one for each offset and head. Beyond a maximum distance on either side, all offsets share one
-# number, so every offset has a bias. Clipping is from Shaw et al. (2018), who learn a vector per
-# offset, while T5 learns numbers and lets ranges of offsets share one.
+# The numbers are learned, one for each offset and head. Beyond a maximum distance on either side, all offsets share
+# one number, so every offset has a bias. This clipping is due to Shaw et al. (2018), who learn a vector per offset,
+# while T5 learns numbers and lets ranges of offsets share one.
 
 
 # %%
@@ -750,8 +750,8 @@ class RelativePositionBias(nn.Module):
 # ### ALiBi: attention with linear biases
 #
 # ALiBi learns nothing. Each head subtracts from the score a fixed multiple of the distance, its slope, so that near
-# tokens count more. Some heads fade fast and others slowly, since head $h$ of $H$ has the slope $2^{-8h/H}$. The paper
-# has causal attention, where only keys to the left count; the absolute value is our extension.
+# tokens count more. Some heads fade fast and others slowly, since head $h$ of $H$ has the slope $2^{-8h/H}$. The
+# paper uses causal attention, where only keys to the left count; the absolute value is our extension.
 
 
 # %% slide="ALiBi subtracts a multiple of the distance"
