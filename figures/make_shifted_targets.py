@@ -34,7 +34,7 @@ def draw():
 
     for text, y in [("target", TARGET_Y), ("output", OUTPUT_Y), ("shifted input", INPUT_Y)]:
         label(ax, 0.25, y, text, LARGE_TEXT, ha="left", weight="bold")
-    label(ax, 0.25, TARGET_Y - 0.4, "what it must say", SMALL_TEXT, MUTED, ha="left")
+    label(ax, 0.25, TARGET_Y - 0.4, "what it must predict", SMALL_TEXT, MUTED, ha="left")
     label(ax, 0.25, INPUT_Y - 0.4, "what it is given", SMALL_TEXT, MUTED, ha="left")
 
     for k, (x, given, target) in enumerate(zip(COLUMNS, INPUTS, TARGETS, strict=True)):

@@ -180,7 +180,7 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 # often depends on its neighbours: "sie" is *she*, *they*, *it* or *them*.
 #
 # Since the origin of an English word may lie far ahead, our translators **read everything** before they generate a
-# word. Such a model is called *sequence-to-sequence*, or seq2seq.
+# word. Models that map one sequence to another are called *sequence-to-sequence*, or seq2seq.
 
 # %% [markdown]
 # ## 2. The bottleneck
@@ -211,8 +211,8 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 #
 # The way out is due to Bahdanau, Cho and Bengio (2015), who keep *all* states of the encoder. Before each word, the
 # decoder gives every state a weight and receives the weighted average, the **context**. It **attends to** the words
-# with large weights. The weights differ, because not every word matters at every step. In our longer example, "mir",
-# "helfen" and "zu" should matter more for "help" than "diesen satz", a guess that section 5 tests.
+# with large weights. The weights change, because different words matter at different steps. In the example of section
+# 1, "mir", "helfen" and "zu" should matter more for "help" than "diesen satz", a guess that section 5 tests.
 
 # %% tags=["hide-input"]
 questions.ask("01", "a-longer-sentence")
@@ -220,8 +220,8 @@ questions.ask("01", "a-longer-sentence")
 # %% [markdown]
 # ## 3. RNN #1: annotations
 #
-# At each of the $S$ source words, one state comes from the left, $h_F^{(j)}$, and one from the right, $h_B^{(j)}$.
-# Concatenated, they are the word's **annotation**, $h^{(j)} = [h_F^{(j)}; h_B^{(j)}]$.
+# Each of the $S$ source words has two states, $h_F^{(j)}$ from reading left to right and $h_B^{(j)}$ from reading
+# right to left. Concatenated, they are the word's **annotation**, $h^{(j)} = [h_F^{(j)}; h_B^{(j)}]$.
 #
 # Why two directions? A forward state knows nothing of what follows, although this can decide what a word means: "sie
 # ist" is *she is*, "sie sind" is *they are*. The backward state has read words $S$ down to $j$. Together they cover the
@@ -278,8 +278,8 @@ with torch.no_grad():
 # %% [markdown]
 # ## 4. Attention: scores, weights, context
 #
-# The decoder is about to generate word $i$. Its newest state is $s^{(i-1)}$, which chose word $i-1$. Attention compares
-# this state with every annotation, in three steps.
+# The decoder is about to generate word $i$. Its newest state is $s^{(i-1)}$, from which word $i-1$ was predicted.
+# Attention compares this state with every annotation, in three steps.
 #
 # **1. Score.** A small network with one hidden layer compares the state with one annotation:
 #
@@ -319,7 +319,7 @@ alpha = omega.exp() / omega.exp().sum()  # (S,)
 #
 # $$c^{(i)} = \sum_{j=1}^{S} \alpha_{ij}\, h^{(j)}$$
 #
-# This sum runs over the source words $j$. The index $i$ names the step of the decoder and stays the same.
+# This sum runs over the source words $j$, while $i$, the step of the decoder, stays the same.
 
 # %% slide="3. Context in code: annotations, weighted and added up"
 context = torch.zeros(6)  # (2d_h,)
@@ -488,9 +488,10 @@ questions.ask("01", "one-step-of-the-decoder")
 # | previous word | from the *true* translation | the word that the model itself generated |
 # | a wrong word | is penalised at its own step | is read at the next step, and may cause the next mistake |
 #
-# Training uses the true word because that is what the loss is defined on. In $L = -\sum_i \log p(y^{(i)} \mid y^{(<i)},
-# x)$, averaged over the words of a batch, $p$ is a softmax of $o^{(i)}$, and each true word is predicted from the
-# *true* words before it, $y^{(<i)}$. `<bos>` marks the beginning of a sentence and `<eos>` its end, also in the source.
+# Training reads the true word because the loss is defined that way. In $L = -\sum_i \log p(y^{(i)} \mid y^{(<i)},
+# x)$, averaged over the words of a batch, $p$ is the softmax of $o^{(i)}$, and each true word is predicted from the
+# *true* words before it, $y^{(<i)}$. `<bos>` marks the beginning of a translation, and `<eos>` the end of either
+# sentence.
 
 
 # %% slide="Teacher forcing: the decoder reads the true words"
@@ -551,8 +552,8 @@ questions.ask("01", "a-wrong-word-in-training")
 # %% [markdown]
 # ## 5. The experiment: accuracy by length
 #
-# We predict that long sentences suffer with one vector, and far less with attention. We train both models on the
-# same sentences. Three things are equal:
+# We predict that long sentences suffer with one vector, and far less with attention. Both models are trained on the
+# same sentences, and three things are equal:
 #
 # <!-- slide: Widths, optimiser and cost are equal -->
 #
@@ -562,7 +563,7 @@ questions.ask("01", "a-wrong-word-in-training")
 # - **Cost.** A step with attention takes about one and a half times as long, more on some computers, so the model
 #   with one vector gets 2000 steps and the other one 1200.
 #
-# We train the course's `rnn.Seq2Seq`, an equal but faster class: it computes $U h^{(j)}$ once per sentence.
+# We train the course's `rnn.Seq2Seq`, an equivalent but faster class, which computes $U h^{(j)}$ once per sentence.
 
 
 # %%
@@ -671,7 +672,7 @@ plotting.picture(
 )
 
 # %% [markdown]
-# At 12 to 15 tokens the model with attention is right about twice as often; with five seeds, the gap is 48 to 55
+# At 12 to 15 tokens the model with attention is right about twice as often; over five seeds, the gap is 48 to 55
 # points. From 20 tokens on it is the only one that works.
 #
 # Is the vector too small, or is the model not yet trained? With five times the training, the model with one vector gets
@@ -748,8 +749,8 @@ print("me attends to mir, translate to übersetzen, sentence to satz, help to mi
 
 # %% [markdown]
 # For "translate" the decoder jumps nearly to the end of the German sentence, and for "this sentence" it comes back.
-# For "help" it attends to "mir" and "helfen", as we guessed, but hardly to "zu". For "to" it attends to "helfen" in our
-# run; "to" needs no selection (section 8).
+# For "help" it attends to "mir" and "helfen", as we guessed, but hardly to "zu". For "to" it attends to "helfen" in
+# our run, perhaps because "to" needs no selection (section 8).
 #
 # In 1000 test sentences, about three quarters of the words attend most to their origin; not all the others are mistakes
 # (section 8). Such maps show where the decoder attends, but not what it uses, nor why it chooses a word.
@@ -782,8 +783,8 @@ live.translation_view(
 #
 # ### What it costs, and what comes next
 #
-# Attention needs $T \times S$ scores for $T$ English words. In return, every English word is one step from every German
-# word. But the recurrence remains, and its $S + T$ steps run one *after* the other. Why keep it? [Lecture
+# Attention needs $T \times S$ scores for $T$ English words. In return, every English word is one step from every
+# German word. But the recurrence remains, and its $S + T$ steps run one *after* the other. [Lecture
 # 2](02_basic_self_attention.ipynb) drops it and lets the words of *one* sentence attend to each other, all at once.
 #
 # ## Summary
@@ -796,8 +797,8 @@ live.translation_view(
 #   h^{(j)}$.
 # - Teacher forcing reads the true previous word, inference the model's own.
 # - At equal cost and a learning rate of 0.01, attention translated 48 to 55 more of every 100 sentences of 12 to 15
-#   tokens correctly. Longer training and wider states (at half that rate, one seed) narrow this gap; from 20 tokens on
-#   it was about 85 or more in all these runs.
+#   tokens correctly. Longer training narrows this gap, and so do wider states, tried with one seed at half that rate.
+#   From 20 tokens on it was about 85 or more in all these runs.
 #
 # **Now you:** [assignment a1, attention in recurrent
 # networks](../exercises/a1_rnn_attention/a1_rnn_attention.ipynb). You can skip sections 6 to 8, which go deeper.
@@ -836,8 +837,8 @@ live.translation_view(
 # $$n = \tanh\!\left(W_{xn} x + b_{xn} + r \odot (W_{hn} h + b_{hn})\right) \qquad h_\text{new} = (1 - z) \odot n +
 # z \odot h$$
 #
-# The product $\odot$ goes entry by entry. Where an entry of $z$ is 1, that entry of the state passes unchanged, so
-# one number can survive many words. Many texts swap $z$ and $1 - z$, and this $z$ has nothing to do with the
+# The product $\odot$ multiplies entry by entry. Where an entry of $z$ is 1, that entry of the state passes unchanged,
+# so one number can survive many words. Many texts swap $z$ and $1 - z$, and this $z$ has nothing to do with the
 # context vectors $z^{(i)}$ of lecture 2.
 #
 # <!-- slide: One unit is replaced, another one is kept -->
@@ -992,9 +993,9 @@ plotting.picture(
 # - **Training.** Five times the steps shrink this gap to 34 to 36 points, so part of what seemed not to fit had simply
 #   not been learned yet. From 20 tokens on, where the model with one vector is still right in at most 1 %, it grows to
 #   99 points.
-# - **Size.** With 128 units the gap shrinks to 13 points at 12 to 15 tokens, and is still 85 from 20 on. This is the
-#   effect of a larger model, not of the wider summary alone. From 12 tokens on even the small model with attention
-#   is ahead of the large one without.
+# - **Size.** With 128 units the gap shrinks to 13 points at 12 to 15 tokens, and is still 85 from 20 on. The whole
+#   model is larger here, and its learning rate lower, so the wider summary need not be the only cause. From 12 tokens
+#   on even the small model with attention is ahead of the large one without.
 # - **Learning rate.** At 0.003 and at 0.03 both models do worse than at 0.01, and the gap at 12 to 15 tokens is 36
 #   and 50 points. At 0.003 even attention is right in only 3 % from 20 tokens on, after 1200 steps.
 #
@@ -1035,7 +1036,7 @@ assert 0.1 < endless < 0.7
 #
 # It is $0.97^{15} \approx 0.63$. Exact match is a hard measure, because a small loss per word becomes a large one per
 # sentence. So both curves would fall with length anyway, and the gap between them would at first grow. Compare with a
-# constant rate: 0.90 at about 5 tokens predicts about 0.75 at 13 or 14 and 0.68 at 17 or 18, where the model with one
+# constant rate: 0.90 at about 6 tokens predicts about 0.79 at 13 or 14 and 0.74 at 17 or 18, where the model with one
 # vector has far less.
 #
 # </details>
@@ -1076,10 +1077,10 @@ print(f"always the same position as the English word   {share(same_position):.0%
 
 # %% [markdown]
 # Of the misses, the words that attend most elsewhere, about two thirds have an origin of their own, so the convention
-# can explain about a third of them at most. Are the rest mistakes, or could these words be predicted without attending
-# to anything in particular? We ask the network. For one step it receives the plain mean of all annotations as its
-# context, so that it knows something of the sentence and can select nothing. Does it still find the true word? After
-# the step it goes on as usual.
+# can explain about a third of them at most. Are the rest mistakes, or could these words be predicted without
+# attending to anything in particular? We ask the network. For one step it receives the plain mean of all annotations
+# as its context, so that it knows something of the sentence but can select nothing. Does it still find the true word?
+# After this step it continues as usual.
 
 
 # %%
@@ -1130,8 +1131,8 @@ for word in ["to", ",", "for", "day", "his", "buy", "translate"]:
     print(f"{word:>9}   {attends:20.0%}   {word_blind[word]:23.0%}")
 
 # %% [markdown]
-# There are at least two reasons to attend elsewhere. This experiment supports the first; the second is likely but not
-# shown.
+# There are at least two reasons to attend elsewhere. This experiment supports the first; the second is plausible but
+# not tested here.
 #
 # <!-- slide: Two reasons why a word may attend elsewhere -->
 #
@@ -1145,8 +1146,8 @@ for word in ["to", ",", "for", "day", "his", "buy", "translate"]:
 #
 # <details><summary>Answer</summary>
 #
-# The decoder has never met a context of zeros, so a mistake could come from the odd input alone. The mean is an
-# average of annotations, like every context, and only the selection is missing.
+# The decoder has never received a context of zeros, so a mistake could come from the unusual input alone. The mean is
+# an average of annotations, like every context, and only the selection is missing.
 #
 # </details>
 

@@ -83,7 +83,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 2. Three words by hand
 #
-# What is a *bank*? In "the river bank" it is land, in "the savings bank" it is where money is kept. To be understood,
+# What is a *bank*? In "the river bank" it is land; in "the savings bank" it is a place for money. To be understood,
 # the word has to take something from its neighbours. We give each word two numbers by hand: how strongly it is
 # associated with water, and with money.
 #
@@ -97,7 +97,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # In code, for the query word "bank":
 
-# %% slide="“bank” takes almost half of its meaning from “river”"
+# %% slide="“bank” gives almost half of its weight to “river”"
 by_hand = {"the": (0.2, 0.2), "river": (1.8, 0.2), "bank": (0.9, 0.9)}  # (water, money)
 water, money = by_hand["bank"]
 
@@ -164,7 +164,7 @@ plotting.picture(
 # $d_\text{model} = 16$ entries, an axis that shape comments call `D`. The ids and random numbers are those of
 # Raschka, Liu and Mirjalili (2022, chapter 16), so that we can compare results. Word 2, "you", is `x[1]`.
 
-# %% slide="The sentence becomes a matrix with a row a word"
+# %% slide="The sentence becomes a matrix with one row per word"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
 sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])  # (T,)
 
@@ -216,8 +216,8 @@ print(x.shape)
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k=1}^{T} \exp(\omega_{2k})}$$
 #
-# The index of the sum is $k$, because $j$ is already taken by the word whose weight we want. The **context vector** mixes
-# all words with these weights:
+# The index of the sum is $k$, because $j$ is already taken. The **context vector** mixes all words with these
+# weights:
 #
 # <!-- slide: Step 3: the weights mix the word vectors -->
 #
@@ -371,8 +371,8 @@ assert moved.max() < 0.06
 #   variance 1. They mostly cancel, so the sum is about $\pm\sqrt{d_\text{model}}$.
 #
 # At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, so even a
-# score of +4 leaves a factor of $\exp(16 - 4)$, about $160\,000$. For "me" and "translate", the most similar pair of our
-# sentence, it is still about 20.
+# score of +4 leaves a factor of $\exp(16 - 4)$, about $160\,000$. In our sentence it is smallest for the query "me"
+# with the key "translate", and still about 20.
 
 # %% tags=["hide-input"]
 questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
@@ -476,9 +476,9 @@ plotting.picture(
 # - **Separate roles stop it.** If query and key come from *unrelated* maps, not from a shared one, a word no longer
 #   matches itself better than others. From width 16 on its average self-weight is about 1/8, one share of eight.
 #
-# Unrelated maps stop a word from copying itself; without the scale it then copies some other word almost as completely.
-# At width 256 the largest weight of a row is on average about 0.94 with separate roles alone, and about 0.36 with both.
-# Lecture 3 therefore uses both, and trains the matrices, so that the *data* decide which
+# Unrelated maps stop a word from copying itself; without the scale it then copies some word, usually another one,
+# almost as completely. At width 256 the largest weight of a row is on average about 0.94 with separate roles alone,
+# and about 0.36 with both. Lecture 3 therefore uses both, and trains the matrices, so that the *data* decide which
 # words attend to which.
 
 # %% [markdown]
@@ -643,8 +643,8 @@ print(
 #   and the context vectors are $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
 # - In matrices, $Z = \mathrm{softmax}(XX^\top)\,X$. Rows of weights sum to one, columns in general do not.
 # - For random vectors, a self-score is about $d_\text{model}$ and other scores are about $\pm\sqrt{d_\text{model}}$,
-#   so at width 16 the output nearly copies the input. Unrelated maps for query and key stop this; without the scale, at
-#   large widths, a word then copies some other word.
+#   so at width 16 the output nearly copies the input. Unrelated maps for query and key stop this; without the scale,
+#   at large widths, a word then mostly copies another one.
 # - Permuting the words permutes the outputs. Self-attention is equivariant, not invariant, and does not see order.
 #
 # **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb). You can skip
@@ -713,7 +713,7 @@ print(f"dot products {dot:.1f} ms, additive scores {additive:.1f} ms")
 assert additive > 50 * dot
 
 # %% [markdown]
-# Additive scores are slower by a factor of more than fifty, in this run of about four hundred. The additive score
+# Additive scores take more than fifty times as long, and about four hundred times in this run. The additive score
 # writes $T \times T \times d_\text{model}$ numbers to memory and takes the tanh of each, while the dot products are
 # one optimised matrix product, which stores only $T \times T$ numbers.
 #
@@ -852,8 +852,8 @@ plotting.picture(
 # no part in choosing this head, nearly every subject "sie" attends most to its verb, which before training happened
 # hardly more often than by chance. This encoder also adds position vectors (lecture 6), so the head may use the
 # position as well as the word. But the position alone does not find the verb, which comes next in only 36 of the 67
-# cases. Not every row is so clear. Fewer than half of the nouns attend most to their determiner, and why "das" gives
-# 0.47 to "sie" we cannot say. In another training run, or after a rounding difference on another computer, this job
+# cases. Not every row is so clear. Fewer than half of the nouns attend most to their determiner, and we cannot say
+# why "das" gives 0.47 to "sie". In another training run, or after a rounding difference on another computer, this job
 # may fall to other heads.
 #
 # The words are the same as before training. Training has changed the vectors that are compared, through the

@@ -133,7 +133,7 @@ w_k = torch.rand(16, 16).T  # (D, d_k)
 w_v = torch.rand(16, 16).T  # (D, d_v)
 
 # %% [markdown]
-# We begin with one word, "you", or `x[1]`. It needs its own query, and the keys and values of all words.
+# We begin with one word, "you", or `x[1]`, which needs its own query and all keys and values.
 
 # %% slide="“you” needs its own query, and the keys and values of all words"
 query_2 = x[1] @ w_q  # (D,) @ (D, d_k) -> (d_k,)
@@ -405,11 +405,11 @@ plotting.picture(
 #
 # ### The variance of a dot product
 #
-# In practice a dot product is faster than the additive score of lecture 1, but in wide heads it falls behind unless
-# it is scaled (Vaswani et al., 2017, section 3.2.1, after Britz et al., 2017). They suspect that large scores push
-# the softmax to where its gradients are extremely small, which section 8 tests. **The wider the vectors, the farther
-# apart the scores lie, and a softmax of scores far apart gives nearly all the weight to one key.** We justify its two
-# halves in turn.
+# In practice a dot product is faster than the additive score of lecture 1, but in wide heads it works less well
+# unless it is scaled (Britz et al., 2017). Vaswani et al. (2017, section 3.2.1) suspect that large scores push the
+# softmax to where its gradients are extremely small, which section 8 tests. **The wider the vectors, the farther
+# apart the scores lie, and a softmax of scores far apart gives nearly all the weight to one key.** We justify the two
+# halves of this sentence in turn.
 #
 # Let the entries of a query and of a key be independent, with mean 0 and variance 1. The score is a sum of $d_k$
 # products, $\omega = q \cdot k = \sum_{l=1}^{d_k} q_l k_l$.
@@ -746,17 +746,17 @@ plotting.picture(
 #   large, even width 64 gets at most about half of the prices right. The scaled models start from the same maps and do
 #   not suffer.
 #
-# So here a missing scale hurts where scores start out large, in wide heads or after a large initialisation. We
-# have not tested a full transformer. More steps help in some settings; Adam does no better (section 8). The picture
-# is recorded by `sources/recorded/price_list.py`.
+# So here a missing scale hurts where scores start out large, in wide heads or after a large initialisation. We have
+# not tested a full transformer. More steps help in some settings; Adam does no better (section 8). The figure shows
+# runs recorded by `sources/recorded/price_list.py`.
 
 # %% [markdown]
 # ## 5. A softmax that cannot overflow
 #
-# Large scores also break the arithmetic. Beyond 11.1 in float16, 88.7 in float32 and 709.8 in float64, the exponential
-# overflows to infinity, and infinity divided by infinity is NaN, not a number. The largest score of section 2 was 92.
-# Unscaled, it overflows in float32; divided by 4 it is 23, which overflows only in float16. Here is the formula, taken
-# literally, in NumPy:
+# Large scores also break the arithmetic. Beyond 11.1 in float16, 88.7 in float32 and 709.8 in float64, the
+# exponential overflows to infinity, and infinity divided by infinity is NaN, not a number. The largest score of
+# section 2 was 92. Unscaled, it overflows in float32; divided by 4 it is 23, which overflows only in float16. Taken
+# literally in NumPy, the formula is:
 
 
 # %% slide="Taken literally, the softmax overflows"
@@ -816,8 +816,8 @@ questions.ask("03", "one-maximum-for-all-rows")
 #   three learned maps.
 # - A dot product of independent entries with mean 0 and variance 1 has variance $d_k$, and a scaled one has variance 1.
 #   Without the scale, the softmax of a wide head starts saturated.
-# - With the scale, 300 steps suffice for the price lists at every width from 16 to 1024. Without it, width 256 gets far
-#   fewer prices right, and so does width 64 after a large initialisation.
+# - With the scale, 300 steps of gradient descent suffice for the price lists at every width from 16 to 1024. Without
+#   it, width 256 gets far fewer prices right, and so does width 64 after a large initialisation.
 # - Subtract the largest score of the row before the exponential.
 #
 # **Now you:** [assignment a3, scaled dot-product
@@ -981,7 +981,7 @@ print("self-attention in NumPy, row by row, gives what course_utils gives")
 # %% [markdown]
 # It catches one of five. The identity is its own transpose, query and key are equal, the weights are symmetric, and
 # the number of words equals their width. So use seeded random numbers of both signs and sizes that all differ, since
-# positive numbers would hide a lost sign, and square maps a forgotten transpose.
+# positive numbers would hide a lost sign, and square maps would hide a forgotten transpose.
 #
 # Three more traps lie in mixing NumPy and PyTorch, as in `F.softmax(np.dot(query, key.T))`, a function that you will
 # repair in the assignment. `F.softmax` takes no arrays, `.T` reverses *all* axes of a batch, and `np.dot` multiplies
@@ -994,8 +994,8 @@ except AttributeError as error:
     print("AttributeError:", error)
 batch = np.zeros((2, 5, 4))  # (B, S, d_k)
 swapped = np.swapaxes(batch, -2, -1)
-print(".T of", batch.shape, "gives", batch.T.shape, "and wanted is", swapped.shape)
-print("np.dot gives", np.dot(batch, swapped).shape, "and wanted is", (batch @ swapped).shape)
+print(".T of", batch.shape, "gives", batch.T.shape, "but we want", swapped.shape)
+print("np.dot gives", np.dot(batch, swapped).shape, "but we want", (batch @ swapped).shape)
 
 # %% tags=["hide-input"]
 # the shapes of .T, swapaxes, np.dot and @ on a batch
@@ -1132,8 +1132,8 @@ plotting.picture(
 # width, because no gradient is divided by $\sqrt{d_k}$. So **the gradient becomes uneven**. At 256 the tenth of the
 # queries whose two best scores are closest gets about half of it.
 #
-# This holds for entries of variance 1. With ordinary inputs, the queries and keys of a new `nn.Linear` have a third of
-# that, and the typical query gets two to nine times as much gradient *without* the scale, at every width up to 1024.
+# This holds for entries of variance 1. With ordinary inputs, the queries and keys of a new `nn.Linear` have variance
+# 1/3, and the typical query gets two to nine times as much gradient *without* the scale, at every width up to 1024.
 #
 # **Check yourself.** "At $d_k = 64$ attention needs the scale because the gradient vanishes without it." Is that true?
 #
@@ -1228,8 +1228,8 @@ plotting.picture(
 #
 # ### More steps, another optimiser
 #
-# These are all recorded runs, each setting at the best of its learning rates. At width 4, rounding alone can change an
-# accuracy by 0.2.
+# Here are all recorded runs, each setting at the best of its learning rates. On another computer, rounding alone can
+# change an accuracy by 0.2 at width 4, and by 0.04 at width 256 without the scale.
 
 # %%
 print(RECORDED)
@@ -1320,9 +1320,9 @@ print(f"; with separate maps: {own[16, True]:.2f}, {own[256, True]:.2f}")
 # maps* for query and key, which bring the self-weight of eight random words to about 1/8. They make query and key
 # **independent** at the start, as the derivation in section 4 assumes.
 #
-# **The scale promises nothing for later.** Training makes queries and keys *dependent*, on purpose. The
-# scaled models of section 8 end with scaled scores of variance 3.4, no longer 1. For very wide networks, Yang et al.
-# (2022) argue for $1/d_k$ for this very reason.
+# **The scale guarantees nothing after training.** Training makes queries and keys *dependent*, on purpose. The scaled
+# models of section 8 end with scaled scores of variance 3.4, no longer 1. For very wide networks, Yang et al. (2022)
+# argue for $1/d_k$ for this very reason.
 #
 # **Check yourself.** After training, queries and keys point the same way wherever they belong together. How do
 # their scores then grow with $d_k$, and what does $1/\sqrt{d_k}$ leave of that growth?

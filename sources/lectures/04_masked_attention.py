@@ -55,9 +55,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. What a decoder may know
 #
 # A decoder **generates** a sentence one token at a time. When it predicts token 3, neither token 3 nor any later one
-# exists. In training they all do; token 3 is input 4. So one pass can predict all tokens side by side, each from the
-# true tokens before it, as in the **teacher forcing** of lecture 1 (Williams and Zipser, 1989). This is also dangerous,
-# because the answers are in the same tensor as the questions.
+# exists. In training they all exist, and token 3 is input 4. So one pass can predict all tokens in parallel, each
+# from the true tokens before it, as in the **teacher forcing** of lecture 1 (Williams and Zipser, 1989). This is also
+# dangerous, because the answers are in the same tensor as the questions.
 #
 # <!-- slide: Input 4 is the answer that output 3 must give -->
 #
@@ -74,9 +74,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # $y^{(i-1)}$, where $y^{(0)}$ is `<bos>`, the beginning of a sentence. From the output $z^{(i)}$ the model predicts
 # $y^{(i)}$.
 #
-# So **position $i$ may attend to position $j$ if $j \le i$.** That includes itself, whose input is $y^{(i-1)}$. The next
-# input is the answer $y^{(i)}$. Any path from an answer to the output that has to predict it is a **leak**. Only the
-# decoder is restricted like this, because an encoder reads a sentence that is finished.
+# So **position $i$ may attend to position $j$ if $j \le i$.** A position may attend to itself, because its input is
+# $y^{(i-1)}$. Only the next input is the answer, $y^{(i)}$. Any path from an answer to the output that has to predict
+# it is a **leak**. Only the decoder is restricted like this, because an encoder reads a sentence that is finished.
 
 # %% [markdown]
 # ## 2. Shifted targets
@@ -189,9 +189,9 @@ print("hidden weights are exactly 0; course_utils.attention agrees")
 #
 # ### A mask inside a module
 #
-# A causal mask is not a parameter, but it should move to the GPU with the model, and this is what **buffers** are for.
-# The head below cuts its mask to the length of the input. Its `not_padding` waits for section 4; dropout on the weights
-# comes in lecture 7.
+# A causal mask is not a parameter, but it should move to the GPU with the model, and this is what **buffers** are
+# for. The head below cuts its mask to the length of the input. Section 4 explains its argument `not_padding`; dropout
+# on the weights comes in lecture 7.
 
 
 # %% slide="In a module, the mask is a buffer"
@@ -326,7 +326,7 @@ live.attention_view(
 # %% [markdown]
 # ## 4. Padding
 #
-# Short sentences of a batch are filled up with `<pad>`, and no query should attend to it.
+# Short sentences of a batch are filled up with `<pad>`, to which no query should attend.
 #
 # <!-- slide: Padding hides keys, never queries -->
 #
@@ -363,7 +363,7 @@ for b in range(B):
 print("masks.padding_mask and masks.decoder_mask give the same")
 
 # %% [markdown]
-# In the module this is the `& not_padding`, of shape $(B, 1, T)$ since it has no heads.
+# The module of section 3 does this with `& not_padding`, of shape $(B, 1, T)$ because it has no axis for heads.
 
 # %% tags=["hide-input"]
 # the module joins both masks, too
@@ -373,8 +373,8 @@ expected, _ = attention.scaled_dot_product_attention(
 assert torch.allclose(layer(x, not_padding[:, 0]), expected, atol=1e-6)
 
 # %% [markdown]
-# The result for a sentence must not depend on which other sentences share its batch. We check it for "`<bos>` thanks
-# `<eos>`", with random vectors as queries, keys and values:
+# The result for a sentence must not depend on which other sentences share its batch. We check this for "`<bos>`
+# thanks `<eos>`", with random vectors:
 
 # %% slide="Masked, a sentence does not notice its neighbours in the batch"
 table = torch.randn(len(vocabulary), d_k, generator=generator)  # a vector for every token
@@ -393,9 +393,9 @@ without, _ = attention.scaled_dot_product_attention(vectors, vectors, vectors)
 assert (without[1, :, :3] - unpadded[0]).abs().max() > 0.1
 
 # %% [markdown]
-# Under a causal mask, pads on the right are hidden already, because they stand after every token of their sentence, so
-# the padding mask changes only the rows of the pads. It is needed where attention looks both ways, as in an encoder, or
-# where padding stands on the left.
+# Under a causal mask, pads on the right are hidden already, because they stand after every token of their sentence,
+# so the padding mask changes only the rows of the pads. A padding mask is needed where attention looks both ways, as
+# in an encoder, or where padding stands on the left.
 #
 # Do not omit the axes of length 1. Broadcasting aligns shapes from the *right*, so a mask $(B, S)$ is read as $(T, S)$,
 # with one row per *query* instead of one per sentence. Usually that stops with an error, but not always (section 8).
@@ -571,19 +571,20 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
 # layer below has already seen position 3. The mask of the last model is correct, which is why you test the model, not the
 # mask.
 #
-# A leak that the test finds is proof, once `eval()` has switched off dropout. Finding none counts only if each output
-# also reacts to the *earlier* tokens (section 6). **And the test sees the model, not the training pairs.** If you
-# forget the shift, it finds no leak, so also check that input $i$ is target $i-1$, not target $i$.
+# If the test finds a leak, that is proof, provided that `eval()` has switched off dropout. Finding none counts only
+# if each output also reacts to the *earlier* tokens (section 6). **And the test sees the model, not the training
+# pairs.** If you forget the shift, the test finds no leak, so also check that input $i$ is target $i-1$, not target
+# $i$.
 #
 # ### What a leak looks like when you train
 #
-# Three of these models now learn the English side of our corpus. We measure each in three ways, on 300 sentences that
-# we hold out. No sentence occurs twice in the sample, so none of them is in the training data:
+# Three of these models now learn the English side of our corpus. We measure each in three ways, on 300 held-out
+# sentences, none of which is in the training data:
 #
 # <!-- slide: One model, measured in three ways -->
 #
 # 1. **Teacher-forced.** The whole sentence goes in, and each position predicts its token, as validation usually does.
-# 2. **Token by token.** The input is cut off at position $i$ before the model predicts, so there is nothing to look up.
+# 2. **Token by token.** The input is cut off at position $i$ before the model predicts, so there is nothing to copy.
 # 3. **Free-running.** The model gets three tokens and generates the rest. The result is **well-formed** if it ends and
 #    all its pairs of neighbours occur in the training sentences.
 
@@ -710,7 +711,7 @@ plotting.bars(
 plotting.level(ax, table_of_counts, "table of counts", at=0.48)
 plotting.picture(
     figure,
-    caption="Tokens right (teacher-forced, token by token) and sentences well-formed (free-running), after 150 steps.",
+    caption="Tokens right (teacher-forced, token by token) and sentences well-formed (free-running), 150 steps, one seed.",
     alt="Bars for three masks with three measurements each. Causal: teacher-forced accuracy about 0.42, "
     "token by token the same, well-formed free-running sentences about 0.95. Off by one: teacher-forced "
     "1.00, token by token about 0.13, free-running 0. Padding only: 1.00, about 0.15 and 0. A line marks "
@@ -728,9 +729,9 @@ for name, row in {"held out": held_out[0], **generated}.items():
     print(f"{name:<13}", before + end)
 
 # %% [markdown]
-# - **Teacher-forced, the leaking models copy the answer.** Put a random token at the next input, and in recorded runs
-#   at this rate (section 6, medians of five seeds) they predict this very token in 61 to 67 % of the cases, the
-#   causal model in 1 %.
+# - **Teacher-forced, the leaking models copy the answer.** When a random token is put at the next input, they predict
+#   this very token in 61 to 67 % of the cases, and the causal model in 1 %, in recorded runs at this rate (section 6,
+#   medians of five seeds).
 # - **Token by token, there is nothing to copy**, and they do worse than the table of counts. The causal model shows
 #   no gap between the two, and with dropout off, a gap beyond rounding is proof of a leak.
 # - **Free-running, only the causal model generates well-formed sentences.** In recorded runs, the leaking models do so in
@@ -738,8 +739,8 @@ for name, row in {"held out": held_out[0], **generated}.items():
 #
 # **An accuracy of 0.42 is not poor**, because the same opening can continue in several ways. Even on the training
 # sentences, a table that has memorised every prefix gets only 63 %, and new sentences begin in ways that it has never
-# seen. Even without a leak, a model in training never reads its own mistakes. This **exposure bias** (Ranzato et
-# al., 2016) is a matter of degree. A leak is a bug.
+# seen. With or without a leak, a model in training never reads its own mistakes. This **exposure bias** (Ranzato et
+# al., 2016) is a matter of degree, whereas a leak is a bug.
 
 # %% [markdown]
 # ## Summary
@@ -806,8 +807,9 @@ assert (changed.tril(diagonal=-1) == 0).all()
 # because a residual connection passes that on even if attention contributes nothing. So finding no leak counts only for
 # these tokens and weights, and only if each output also reacts to the *earlier* tokens.
 #
-# **How much is possible?** A *table of whole prefixes* has memorised what follows each beginning of a training sentence,
-# and predicts the most frequent continuation. On these same sentences, nothing can do better that sees only the prefix.
+# **How much is possible?** A *table of whole prefixes* has memorised what follows each beginning of a training
+# sentence, and predicts the most frequent continuation. On these same sentences, no model that sees only the prefix
+# can do better.
 
 # %% tags=["hide-input"]
 followers = defaultdict(Counter)  # prefix -> how often each token follows it
@@ -948,8 +950,8 @@ assert torch.allclose(quietly_wrong, torch.full((4,), 0.25))
 # | `nn.MultiheadAttention` | `attn_mask`, `key_padding_mask` | **hide** |
 # | `nn.Transformer` and its layers | `src_mask`, `tgt_mask`, …, `…_key_padding_mask` | **hide** |
 #
-# No call complains about the other's mask. We give both the causal mask, and the module its inverse, too. The values are
-# the rows of the identity matrix, so that the function's output shows its weights.
+# No call complains about the other's mask. We give the causal mask to both, and its inverse to the module as well.
+# The values are the rows of the identity matrix, so that the function's output shows its weights.
 
 # %% slide="The same mask hides the past in one call and the future in the other"
 tokens = torch.randn(1, T, d_k, generator=generator)  # (B, T, d_k)
@@ -1011,12 +1013,12 @@ assert all((row.nan_to_num(0.0) == 0).all() for row in empty_rows.values())
 # %% [markdown]
 # With torch 2.13 the function gives zeros. The module gives NaN when it is asked for the weights, which it is by
 # default, and zeros when it is not, because it then calls the function. Older versions of the function gave NaN too
-# (pytorch/pytorch #103963), and NaN gradients of the module have been reported since 2020 (#41508). Rely on neither,
-# but give every row something to attend to, or use a softmax like that of section 4.
+# (pytorch/pytorch #103963), and NaN gradients of the module have been reported since 2020 (#41508). Do not rely on
+# either. Give every row something to attend to, or use a softmax like that of section 4.
 #
 # ### Pads
 #
-# `key_padding_mask` wants `True` at the pads. Its shape is $(B, S)$, and for this argument that is right.
+# `key_padding_mask` wants `True` at the pads. Its shape is $(B, S)$, which is right for this argument.
 
 # %% slide="`key_padding_mask` wants `True` at the pads"
 is_pad = shifted[1:] == PAD  # (1, T): <bos> thanks <eos> <pad> <pad>
@@ -1055,7 +1057,7 @@ flat, stretched = (
 assert flat > 1 and stretched == 0
 
 # %% [markdown]
-# ### The corner
+# ### `is_causal` with a single query
 #
 # A decoder that generates token by token passes only its newest token as the query. In
 # `F.scaled_dot_product_attention`, `is_causal=True` aligns the triangle with the *top left* corner. A single new query
@@ -1079,7 +1081,8 @@ assert torch.allclose(by_function, expected, atol=1e-6)
 #
 # <details><summary>Answer</summary>
 #
-# None as far as time goes, because everything that exists is the past or itself. Only padding must be hidden.
+# It needs no causal mask, because every key that exists belongs to the past or to the token itself. Only padding must
+# be hidden.
 #
 # </details>
 

@@ -53,9 +53,10 @@ torch.set_num_threads(1)  # these tensors are so small that a second thread woul
 # ## 1. One softmax, one average
 #
 # For each query, attention returns *one* vector, the average of the values with weights that sum to one. Everything
-# the query wanted to know has to fit into that average.
+# the query needs has to fit into that average.
 #
-# Our tokens are whole words. Take them as one-hot vectors, and let "you" attend to both its neighbours, half and half.
+# Our tokens are whole words. Take them as one-hot vectors, and let "you" attend to its two neighbours with equal
+# weights.
 
 # %% slide="One average cannot tell left from right, two can"
 can, you, help_, me = torch.eye(4)  # one-hot vectors of width 4
@@ -423,9 +424,9 @@ questions.ask("05", "one-more-german-word")
 #
 # What can one head do? Its output is $\alpha_\ell\, v_\ell + \alpha_r\, v_r + \dots$, one average of the values. With
 # equal shares, exchanging the neighbours changes nothing. With unequal shares the order is there as a difference in
-# size, but a linear readout cannot turn it into both answers. If a token's presence raises its own logit, the neighbour
-# with the larger share tends to win *both* questions. If presence lowers the logit, the answer must be wrong for all
-# but one of the cases in which both neighbours are the same token (proof in section 8).
+# size, but a linear readout cannot turn it into both answers. If a token's presence raises its own logit, the
+# neighbour with the larger share tends to win *both* questions. If it lowers the logit, then of all the cases in
+# which both neighbours are the same token, at most one can be answered correctly (proof in section 8).
 #
 # Two heads return two such averages, and a linear map can solve two equations with two unknowns.
 
@@ -691,10 +692,10 @@ plotting.picture(
 # %% [markdown]
 # ## 6. Going deeper: eight full-width heads as one tensor
 #
-# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an extra
-# axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, eight
-# heads with $d_k = d_\text{model} = 16$, so that we can check ours. They write tokens as columns, so we transpose their
-# matrices.
+# You may meet code in which every head is as wide as a token, and the maps of all heads form *one* tensor with an
+# extra axis. The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16), with eight heads of width
+# $d_k = d_\text{model} = 16$ and the same random numbers, so that we can check our results. They write tokens as
+# columns, so we transpose their matrices.
 
 # %% slide="Eight full-width heads as one tensor"
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -807,7 +808,8 @@ assert outputs_that_move(split_without_transpose) == [1, 2, 3, 4, 5, 6]
 # %% [markdown]
 # ## 8. Going deeper: what one head cannot do, and what it can
 #
-# Explore the heads of seed 0 of section 5 first: pick a model under *attention* and one of its heads under *head*.
+# First explore the heads that section 5 trained with seed 0. Pick a model under *attention* and one of its heads
+# under *head*.
 #
 # <!-- slide: Three questions to the heads -->
 #
@@ -862,15 +864,15 @@ live.attention_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# The only head gives its two neighbours nearly the same weight. At a low temperature the right one takes all of it in
-# most rows, and the right side is also the one that this model answers well. With two heads, the differences in rows 2
-# to 9 have one colour above the diagonal and the other below it. Of the four heads, three keep to one side.
+# The single head gives both neighbours nearly the same weight. At a low temperature the right one takes all of it in
+# most rows, and the right side is also the one that this model answers well. With two heads, the differences in rows
+# 2 to 9 have one colour above the diagonal and the other below it. Of the four heads, three keep to one side.
 #
 # </details>
 #
 # ### Would more training help?
 #
-# Would more training, or another learning rate, change the result of section 5? The table is **recorded** by
+# We repeat the experiment of section 5 with more steps and other learning rates. The table is **recorded** by
 # `sources/recorded/neighbour_heads.py`. Each entry gives the median, the smallest and the largest share of right
 # answers over the seeds. The last column counts the runs in which the heads keep to one side each.
 
@@ -906,8 +908,8 @@ assert (
 assert recorded[0][5] > 0.9 and recorded[0][9] < 0.27  # the better side at least, the worse at most
 
 # %% [markdown]
-# It would not. One head whose shares ignore the tokens, with a linear readout, cannot get every answer right as soon as
-# the vocabulary has two tokens $a$ and $b$.
+# Neither changes the result, and no training can. One head whose shares ignore the tokens, with a linear readout,
+# cannot get every answer right as soon as the vocabulary has two tokens $a$ and $b$.
 #
 # *Proof.* Let only the two neighbours vary, and keep all other tokens fixed. Say $\alpha_\ell \ge \alpha_r$ (otherwise
 # exchange the sides) and consider the answer "right". Let $G_{uw}$ be what one full share of token $w$ adds to the
@@ -923,8 +925,8 @@ assert recorded[0][5] > 0.9 and recorded[0][9] < 0.27  # the better side at leas
 # again, and $(\alpha_\ell + \alpha_r)(G_{aa} + G_{bb}) > (\alpha_\ell + \alpha_r)(G_{ab} + G_{ba})$. This contradicts
 # the first step. ∎
 #
-# The argument needs one head, shares that ignore the tokens, and a linear readout. Two heads remove the
-# first. What happens if we remove one of the others?
+# The argument needs one head, shares that ignore the tokens, and a linear readout. Two heads remove the first
+# condition. What happens if we remove one of the others?
 
 
 # %%
@@ -1042,10 +1044,10 @@ assert torch.allclose(crossed, pytorch(target, source, source)[0], atol=1e-5)
 # to it by name. With `dropout=` it also drops attention weights at random in training ([lecture
 # 7](07_layer_normalization.ipynb)).
 #
-# **Two ways to fail.** If our class gets a mask of shape $(B, T, S)$ without the `unsqueeze(1)`, it reads it as one mask
-# per head where $B$ happens to equal $H$, and fails where it does not (for $B = 1$ nothing changes). If the width is
-# not divisible by the number of heads, it raises a `ValueError` that names both. A bare `assert` would name neither,
-# and Python skips it under `-O`.
+# **Two ways to fail.** If our class gets a mask of shape $(B, T, S)$ without the `unsqueeze(1)`, the class takes it
+# for one mask per head where $B$ happens to equal $H$, and fails otherwise, except that for $B = 1$ nothing changes.
+# If the width is not divisible by the number of heads, it raises a `ValueError` that names both. A bare `assert`
+# would name neither, and Python skips it under `-O`.
 #
 # **Check yourself.** A colleague calls `pytorch(x, x, x, mask)` with the $(T, T)$ mask of this section. What does
 # PyTorch take it for, and what helps you here?

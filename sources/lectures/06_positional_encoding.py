@@ -188,8 +188,8 @@ far = (positional_encoding(5000, 16) - positional.positional_encoding(5000, 16))
 assert 1e-5 < far < 1e-3
 
 # %% [markdown]
-# Beware: `torch.arange(0, d_model, 2)` already is $2k$, so multiplying it by two again gives other frequencies and no
-# error message.
+# Note that `torch.arange(0, d_model, 2)` is already $2k$, so multiplying it by two again gives wrong frequencies
+# without any error.
 #
 # ### The whole table
 
@@ -484,8 +484,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In each of five seeds the accuracy is above 0.98 with positions. Without them it comes within 0.02 of the best that
-# any such model can do.
+# In all five seeds the accuracy is above 0.98 with positions. Without them it comes within 0.02 of the best that any
+# such model can do.
 #
 # What has the model with positions learned? Position $i$ should attend to position $11 - i$, so the weights should
 # lie on the diagonal from the lower left to the upper right. We show each model's head with the most weight there, in
@@ -652,8 +652,8 @@ questions.ask("06", "what-rotary-turns")
 #
 # <!-- slide: What to take home -->
 #
-# - Without positions or a causal mask, attention is equivariant, so reversing 12 digits stops at 0.27, the best possible.
-#   With positions nearly all digits are right.
+# - Without positions or a causal mask, attention is equivariant, so accuracy in reversing 12 digits stops at 0.27,
+#   the best possible. With positions nearly all digits are right.
 # - Sinusoids are $\sin$ and $\cos$ of $pos / 10000^{2k/d_\text{model}}$, where $pos$ is the row and $k$ numbers the
 #   pairs of columns. They are added once, below the first layer.
 # - Moving on by $m$ tokens is one rotation $R(m)$ for all positions.
@@ -703,8 +703,8 @@ questions.ask("06", "what-rotary-turns")
 # \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}} \end{aligned}$$
 #
 # The last term depends on positions only. Rotary encoding drops the last three and turns query and key of the first.
-# Two other relative encodings put a single number in place of these three terms. It depends only on the offset $j - i$
-# and is added to the scaled score:
+# Two other relative encodings put a single number in place of these three terms. This number depends only on the
+# offset $j - i$ and is added to the scaled score:
 #
 # <!-- slide: A bias adds a number for the offset to the score -->
 #
@@ -724,9 +724,9 @@ questions.ask("06", "what-rotary-turns")
 #
 # ### A learned bias for each offset
 #
-# The numbers are learned, one for each offset and head. Beyond a maximum distance on either side, all offsets share one
-# number, so every offset has a bias. Clipping is from Shaw et al. (2018), who learn a vector per
-# offset, while T5 learns numbers and lets ranges of offsets share one.
+# The numbers are learned, one for each offset and head. Beyond a maximum distance on either side, all offsets share
+# one number, so every offset has a bias. This clipping is due to Shaw et al. (2018), who learn a vector per offset,
+# while T5 learns numbers and lets ranges of offsets share one.
 
 
 # %%
@@ -750,8 +750,8 @@ class RelativePositionBias(nn.Module):
 # ### ALiBi: attention with linear biases
 #
 # ALiBi learns nothing. Each head subtracts from the score a fixed multiple of the distance, its slope, so that near
-# tokens count more. Some heads fade fast and others slowly, since head $h$ of $H$ has the slope $2^{-8h/H}$. The paper
-# has causal attention, where only keys to the left count; the absolute value is our extension.
+# tokens count more. Some heads fade fast and others slowly, since head $h$ of $H$ has the slope $2^{-8h/H}$. The
+# paper uses causal attention, where only keys to the left count; the absolute value is our extension.
 
 
 # %% slide="ALiBi subtracts a multiple of the distance"
@@ -874,7 +874,7 @@ def three_back(batch, length, generator):
 
 
 def newest_digit(ids):
-    """Position of the last digit so far, (B, T), -1 if there is none yet: [3, 14, 7] gives [-1, 1, 1]."""
+    """Position of the last digit so far, (B, T), or -1: [3, 14, 7] gives [-1, 1, 1]."""
     return torch.where(ids >= 10, torch.arange(ids.shape[1]), -1).cummax(dim=1).values
 
 
@@ -1077,14 +1077,14 @@ assert min(shifted) > 0.75 and max(plain) < 0.5
 #
 # ### Rotary: what happens at distances that were never trained?
 #
-# We feed the trained rotary model random tokens, and average the score over all pairs at the same distance.
+# We feed the trained rotary model random tokens, and average the scaled score over all pairs at the same distance.
 
 # %% slide="Rotary scores are waves, and a later wave is higher" tags=["hide-input", "nbval-ignore-output"]
 ids, _ = three_back(300, 64, torch.Generator().manual_seed(8))
 
 
 def heads_by_distance(model, hands=range(4)):
-    """Average score of all pairs of tokens that are equally far apart, from these hands: (H, distances)."""
+    """Average scaled score of all pairs of tokens at each distance, from these hands: (H, distances)."""
     x, layer = model.embed(ids[:32]), model.attention  # (B, T, D)
     query_heads, key_heads = (attention.split_heads(w(x), 4) for w in (layer.w_q, layer.w_k))
     chosen = torch.isin(torch.arange(8) // 2, torch.tensor(list(hands)))  # features of these hands
@@ -1117,12 +1117,12 @@ for m, label_at in [(3, 0.5), (35, 25.5), (47, 44.5)]:
     place = (label_at, by_distance[:, m].max() + 0.5)
     ax.text(*place, f"{m} back: {middle[m]:.0f}", ha="left", va="bottom")
 plotting.ticks_at(ax, x=[3, 16, 35, 41, 47, 63])
-ax.set(xlabel="distance to the left", ylabel="average score ω, four heads")
+ax.set(xlabel="distance to the left", ylabel="average scaled score, four heads")
 ax.margins(y=0.12)
 plotting.picture(
     figure,
     caption="Rotary scores are waves: up to 40 tokens back, 3 has the highest peak; the peaks from 41 on are higher.",
-    alt="The average score of the rotary model against the distance from 0 to 63, the median of four heads "
+    alt="The average scaled score of the rotary model against the distance from 0 to 63, the median of four heads "
     "with a band for their range: a wave with a peak every six words, whose height itself rises and "
     "falls slowly. Up to 40 the peak at 3 is the highest, and the highest between 16 and 31 is far lower. "
     "The peaks at 41 and 47 are higher than the one at 3. Dots mark 3, 35, 41 and 47.",
@@ -1134,10 +1134,11 @@ plotting.picture(
 # than at 3, which nothing in training forbade, and from there the model attends to the wrong tokens. In each of three
 # seeds, of which one is shown, the first distance that overtakes is 40 or 41.
 #
-# Why 47? It is 3 + 44, and 44 tokens are seven turns of the fastest hand ($44 / 7 \approx 2\pi$), which cannot tell the
-# two apart. In most heads of the model shown, the next slower hand can, but training used only the part of its circle on
-# which the score falls, and further round the circle the score rises again. **Relative does not mean that longer texts
-# work.** Models with rotary encoding are usually trained further on long texts, with slowed clocks (Chen et al., 2023).
+# Why 47? It is 3 + 44, and 44 tokens are almost exactly seven turns of the fastest hand, which cannot tell the two
+# apart. In most heads of the model shown, the next slower hand can, but training used only the part of its circle on
+# which the score falls, and further round the circle the score rises again. **Relative does not mean that longer
+# texts work.** Models with rotary encoding are usually trained further on long texts, with slowed clocks (Chen et
+# al., 2023).
 #
 # ## 9. Going deeper: odd widths, and whether positions are unique
 #
