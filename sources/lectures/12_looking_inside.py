@@ -60,7 +60,7 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 #
 # To study it alone, take a block of random tokens and repeat it. In the first copy nobody can know the next token. From
 # the second copy on it is the one that followed the same token before, unless the block holds that token twice. More
-# than half of the training blocks hold some token twice. Our tokens are the numbers 0 to 63, in blocks of 6 to 16.
+# than half of the training blocks contain such a token. Our tokens are the numbers 0 to 63, in blocks of 6 to 16.
 
 # %% slide="The first copy cannot be predicted, and the second can"
 rows, periods = repeated(3, 24, (6, 16), torch.Generator().manual_seed(56))  # (B, T) and (B,)
@@ -143,9 +143,9 @@ print("equal in parameters; one layer ends below 0.6, and two layers above 0.85"
 
 # %% [markdown]
 # One pair proves little, so `sources/recorded/looking_inside.py` trained six, the first with the seed above. Every
-# two-layer model ends at 0.97 or higher; no one-layer model ends above 0.24. Section 8 has the curves. With `--rates`,
-# the script tries three seeds at other rates and with longer training. One layer ends below 0.27 at 0.001, at 0.01 and
-# after 2400 steps. Two layers need the right rate: at 0.01, all three models stay at 0.45 or less.
+# two-layer model ends at 0.97 or higher; no one-layer model ends above 0.24. Section 8 has the curves, and a table for
+# other rates and longer training with three seeds each. One layer ends below 0.27 at 0.001, at 0.01 and after 2400
+# steps. Two layers also succeed at 0.001, but at 0.01 all three models stay at 0.45 or less.
 
 # %% [markdown]
 # ## 2. Attention maps and a score
@@ -483,10 +483,10 @@ for values, best in ((kept[0], PLACE), (kept[1], place)):
 print("without one vector before layer 1 less than 0.35 is left; without any other more than 0.9")
 
 # %% [markdown]
-# At this position it leaves at most 0.19 of the difference in log-probability in our six models, and in this one the
-# answer then has $p = 0.004$. At any other position nothing is lost. So the vector is *needed* as well. But we told the
-# method which token to corrupt, and had the note been spread over two positions, a single patch would have restored
-# only part of it.
+# Noising at this position leaves at most 0.19 of the difference in log-probability in our six models, and in the model
+# above the answer then has $p = 0.004$. At any other position nothing is lost. So the vector is *needed* as well. But
+# we told the method which token to corrupt, and had the note been spread over two positions, a single patch would have
+# restored only part of it.
 #
 # How far past the earlier copy does layer 1 attend in the two models that the score missed?
 
@@ -539,10 +539,10 @@ assert back[3, 2] > 0.8 and back[3, 1] > 0.5 and back[5, 0] > 0.7 and back[5, 1]
 print("the frame is where layer 1 attends most, in all six")
 
 # %% [markdown]
-# In seed 3 the frame lies three positions after the first copy of the token, and in seed 5 two. In seed 3, heads of
-# layer 0 attend three and two tokens back, so the vector three positions after A holds a note about A *and* one about
-# B. Layer 1 uses the first note to find the position, and copies the second. The score was defined for one distance,
-# whereas patching assumes none.
+# In seed 5 the frame lies two positions after the first copy of the token, and in seed 3 three. There, heads of layer 0
+# attend three and two tokens back, so the vector three positions after A holds a note about A *and* one about B. Layer
+# 1 uses the first note to find the position, and copies the second. The score was defined for one distance, whereas
+# patching assumes none.
 #
 # Try it on one sequence of 12 words that come twice. The view runs two other trained models: A has induction heads,
 # and B has none.
@@ -830,11 +830,11 @@ for head, columns in enumerate(layer.w_o.weight.split(d_k, dim=1)):
     print(f"head 1.{head} copies {copied:.2f} of the tokens")
 
 # %% [markdown]
-# **The tools disagree about one head.** Head 1.2 of the model with `SEED = 0` copies every token, and directly it
-# adds to the right logit. But its induction score is only 0.22, and without it the right logit even rises, and the
-# loss falls from 0.09 to 0.05. Direct attribution keeps everything else as it is. After an ablation, the last
-# feed-forward network and the last norm react. In the first copy this head has 0.92 of its weight on position 0, and
-# section 8 says why.
+# **The tools disagree about one head.** Head 1.2 of the model with `SEED = 0` copies every token, and directly it adds
+# to the right logit. But its induction score is only 0.22, and without it the right logit even rises, and the loss
+# falls from 0.09 to 0.05. Direct attribution keeps everything else as it is. After an ablation, the last feed-forward
+# network and the last norm react. In the first copy this head has 0.92 of its weight on position 0, and section 8
+# explains why.
 #
 # Does layer 1 really read the notes with its *keys*? We feed only the queries, only the keys, or only the values a
 # different stream: that of a model whose layer-0 heads are off. This patches a single path between two layers. If the
