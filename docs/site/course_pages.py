@@ -22,6 +22,7 @@ from autograder.order import by_number
 
 LONGEST_DESCRIPTION = 200  # letters; more is cut where links are shown
 COLOUR = re.compile(r"#[0-9a-f]{6}")
+WITHIN_NUMBER = re.compile(r"(?<=\d) (?=%|\d{3}\b)")  # as in 5 % and 12 288
 VIEWPORT = re.compile(r'<meta [^>]*name="viewport"[^>]*>\s*')
 DEEPER = re.compile(r"(\d+\. )?Going deeper\b")
 
@@ -41,6 +42,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", mark_captions)
     app.connect("doctree-read", show_colours)
     app.connect("doctree-read", leave_corners_empty)
+    app.connect("doctree-read", keep_numbers_together)
     app.connect("html-page-context", add_head)
     app.connect("autodoc-process-docstring", as_restructured, priority=0)
     app.connect("autodoc-skip-member", skip_unexplained)
@@ -83,6 +85,16 @@ def leave_corners_empty(app: Sphinx, doctree: nodes.document) -> None:
         for entry in list(head.findall(nodes.entry)):
             if not entry.astext().strip():
                 entry.replace_self(nodes.raw("", "<td></td>", format="html"))
+
+
+def keep_numbers_together(app: Sphinx, doctree: nodes.document) -> None:
+    """Let no line end within a number, or between a number and its per cent sign."""
+    fixed = (nodes.literal, nodes.math, nodes.raw)
+    for paragraph in doctree.findall(nodes.paragraph):
+        for text in list(paragraph.findall(nodes.Text)):
+            if not isinstance(text.parent, fixed):
+                whole = WITHIN_NUMBER.sub("\N{NO-BREAK SPACE}", text.astext())
+                text.parent.replace(text, nodes.Text(whole))
 
 
 def started_katex(folder: Path, timeout: float) -> tuple[subprocess.Popen[bytes], socket.socket]:

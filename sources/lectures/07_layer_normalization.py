@@ -84,7 +84,7 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # ## 2. Layer norm, one token at a time
 #
 # Nothing in a network keeps its activations at a fixed scale. The size of a sublayer's output depends on its weights,
-# and they change at every step. Layer norm fixes the scale. It subtracts from each token $x$ the mean of its
+# which change at every step. Layer norm fixes the scale. It subtracts from each token $x$ the mean of its
 # $d_\text{model}$ features, divides by their standard deviation, and then gives each feature a learned scale and a
 # learned shift:
 #
@@ -107,7 +107,7 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # | divided by $\sigma$ | −0.2 | 1.4 | −1.4 | 0.2 |
 # | times $\gamma$, plus $\beta$ | 0.6 | 3.8 | −1.8 | 1.4 |
 #
-# Now in loops, over sentences, tokens and features, with random γ and β.
+# Now we compute the same in loops, over sentences, tokens and features, with random γ and β.
 
 # %% slide="Three loops: each token has a mean and a variance of its own"
 torch.manual_seed(7)
@@ -125,7 +125,7 @@ for b in range(B):
             by_loop[b, t, k] = gamma[k] * (x[b, t, k] - mean) / (variance + eps).sqrt() + beta[k]
 
 # %% [markdown]
-# As a module, it treats all tokens at once. `keepdim=True` keeps the last axis with size 1, so each token is compared
+# The module normalises all tokens at once. `keepdim=True` keeps the last axis with size 1, so each token is compared
 # with its own mean.
 
 
@@ -152,23 +152,24 @@ for module in (LayerNorm(D), nn.LayerNorm(D), layers.LayerNorm(D)):
 print("loops, our module, PyTorch's and the course's agree")
 
 # %% [markdown]
-# Each token is on its own. Its output depends neither on the words around it nor on the other sentences of the batch.
-# Batch norm, the older relative from image networks, averages over both (section 6). An early explanation of batch norm
-# was that it steadies the inputs of the next layer; experiments have not borne this out (section 9).
+# Layer norm treats each token separately, so a token's output depends neither on the words around it nor on the other
+# sentences of the batch. Batch norm, the older relative from image networks, averages over both (section 6). An early
+# explanation of batch norm was that it steadies the inputs of the next layer; experiments have not borne this out
+# (section 9).
 #
 # ### Three details that are easy to get wrong
 #
 # - **The variance divides by $d_\text{model}$, not by $d_\text{model} - 1$** as PyTorch's `var()` and `std()` do unless
-#   told otherwise. With five features σ comes out 12 % too large, and training may never show it, since γ can learn the
-#   factor away.
+#   told otherwise. With five features σ comes out 12 % too large, and training may never show it, since γ can absorb
+#   it.
 # - **ε belongs inside the root.** With $\sigma + \varepsilon$ as the divisor, a token whose features are all equal gets a
 #   gradient that is huge or NaN (section 10).
 # - **γ and β are part of the layer.** Each must be an `nn.Parameter`, because an optimiser never sees a plain tensor, and
 #   `model.to(device)` leaves it behind.
 #
 # After the division every token has mean 0 and length $\sqrt{d_\text{model}}$, up to ε. The token's original mean and
-# scale cannot be recovered, since $10 x - 4$ gives the same as $x$. γ and β are the same for all tokens, so they do not
-# bring them back.
+# scale are lost, since $10 x - 4$ gives the same as $x$, and γ and β, which are the same for all tokens, cannot restore
+# them.
 
 # %% tags=["hide-input"]
 # the token of the text; mean 0 and length √d_model for every token, and the same for 10 x - 4
@@ -232,7 +233,8 @@ one_by_one = torch.stack([ffn(token) for token in x.flatten(0, 1)])  # (B * T, D
 assert torch.allclose(ffn(x).flatten(0, 1), one_by_one, atol=1e-6)
 
 # %% [markdown]
-# **Position-wise** means that no token sees another: token by token, the network gives the same as for all at once.
+# **Position-wise** means that no token sees another, so the network gives each token the same result alone as in a
+# sentence.
 #
 # Why is there one ReLU, and not one for each map? With none, the two maps would collapse into a single one, with the
 # matrix $W_1 W_2$. With a second one at the end, the network could only ever *add* to the residual stream and never
@@ -457,8 +459,8 @@ plotting.picture(
 # ### Words stay apart
 #
 # The other reason is what the residual stream *carries*. Attention averages, and averaging makes words alike. Before
-# training, every word attends to all words about equally, so all get nearly the same average. How alike do the words of
-# a sentence become? We measure the average cosine between their vectors, in a stack of attention with layer norm.
+# training, every word attends to all words about equally, so all get nearly the same average. We measure the average
+# cosine between the vectors of a sentence, in a stack of attention with layer norm.
 
 
 # %%
@@ -514,9 +516,9 @@ questions.ask("07", "a-stack-without-the-plus")
 # %% [markdown]
 # ### Which learning rates work?
 #
-# Does the order matter for training? Does it matter whether there is a norm at all? A stack of six layers has to
-# **reverse** eight digits, so each position must attend to its mirror image. `Reverser` is that stack, between an
-# embedding with positions and a linear map to the ten digits. We try three learning rates and five seeds.
+# Does the order matter for training, or whether there is a norm at all? A stack of six layers has to **reverse** eight
+# digits, so each position must attend to its mirror image. `Reverser` is that stack, between an embedding with
+# positions and a linear map to the ten digits. We try three learning rates and five seeds.
 
 
 # %%
@@ -658,8 +660,8 @@ draw_rates(
 #
 # - **A norm in the right place makes larger rates usable.** With warm-up, pre-LN's median at 0.03 is 0.98, where
 #   post-LN and the stack without a norm get about 0.1.
-# - **At 0.01 without warm-up, post-LN is far behind after 120 steps.** Its median is 0.27, where pre-LN's worst seed is
-#   above 0.9. After 480 steps it has caught up (section 7).
+# - **At 0.01 without warm-up, post-LN is far behind after 120 steps.** On two machines its median was below 0.3, though
+#   one seed got 0.86; pre-LN's worst seed is above 0.9. After 480 steps it has caught up (section 7).
 # - **At a small rate there may be no difference.** If 0.003 without warm-up is the only setting you try, neither the
 #   order nor the norm seems to matter.
 #
@@ -1026,12 +1028,18 @@ both     no norm 0 0.30 0.89 0.10
 both     no norm 1 0.26 0.12 0.08
 """
 longer = shares_of(LONGER)
+SETTINGS = {
+    "default": "PyTorch's",
+    "warm-up": "PyTorch's, warm-up",
+    "Xavier": "Xavier",
+    "both": "Xavier, warm-up",
+}
 print("right digits after 480 steps, two seeds each")
-print(f"{'':<18}" + "".join(f"{rate:>14}" for rate in RATES))
+print(f"{'initial weights':<20}{'order':<9}" + "".join(f"{rate:>12}" for rate in RATES))
 for setting, by_order in longer.items():
     for order, rows in by_order.items():
         cells = (f"{one:.2f} {other:.2f}" for one, other in rows.T)
-        print(f"{setting:<9}{order:<9}" + "".join(f"{cell:>14}" for cell in cells))
+        print(f"{SETTINGS[setting]:<20}{order:<9}" + "".join(f"{cell:>12}" for cell in cells))
 assert longer["default"]["post-LN"][:, :2].min() > 0.98
 gone = torch.cat([longer[setting]["no norm"][:, 1] for setting in ("default", "warm-up")])
 assert (gone < 0.12).sum() == 3
@@ -1056,7 +1064,8 @@ for seed, xavier in itertools.product(range(5), (False, True)):
 # <!-- slide: Only pre-LN widens the range that works -->
 #
 # - **Only pre-LN widens the range that works.** It alone learns at 0.03, with warm-up, and within 120 steps it alone
-#   learns with Xavier's weights. Post-LN then works at no setting where the stack without a norm fails.
+#   learns with Xavier's weights. In these 120 steps post-LN works at no setting at which the stack without a norm
+#   fails.
 # - **Warm-up makes larger rates usable, and small ones slower.** Post-LN copes with 0.01, and pre-LN with 0.03. At 0.003
 #   accuracy falls, from 0.97 to 0.73 for post-LN, because 50 of the 120 steps are taken at smaller rates.
 # - **The initial weights can decide everything.** With Xavier's, no post-LN model gets noticeably beyond "which, not
@@ -1067,9 +1076,9 @@ for seed, xavier in itertools.product(range(5), (False, True)):
 #
 # ### Words that become alike
 #
-# Vanishing gradients **at the start** are not the reason. Before training, between 0.5 and 0.9 of a random gradient
-# reaches the bottom of these stacks, with either kind of initial weights. What differs before training is the stream
-# itself. How large is it in an untrained model, and how alike are its words?
+# Gradients that vanish **at the start** are not what makes post-LN harder to train. Before training, between 0.5 and
+# 0.9 of a random gradient reaches the bottom of these stacks, with either kind of initial weights. What differs before
+# training is the stream itself. How large is it in an untrained model, and how alike are its words?
 
 # %%
 INITS = {"PyTorch's default": False, "Xavier": True}
@@ -1326,7 +1335,7 @@ assert (on_top > 0).sum() == 9 and abs(on_top.quantile(0.5) - 0.015) < 0.004
 # </details>
 
 # %% [markdown]
-# ## 10. Going deeper: where ε stands
+# ## 10. Going deeper: where ε belongs
 #
 # What do three forms of layer norm make of five features that hardly vary, which may be nothing but noise? And which
 # gradient do they return for a flat token, whose features are all equal?

@@ -86,7 +86,7 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # translation. The **decoder** generates the translation one token at a time, and to predict the next one it attends
 # to the tokens generated so far and to the memory.
 #
-# The transformer contains three kinds of attention ($H$ is the number of heads):
+# The transformer contains three kinds of attention, each with $H$ heads:
 #
 # <!-- slide: Three kinds of attention differ in who asks, who answers and what is hidden -->
 #
@@ -149,9 +149,9 @@ questions.ask("08", "without-the-shift")
 #
 # $$x^{(j)} = \sqrt{d_\text{model}}\; E[\text{token } j] + PE_j$$
 #
-# $E$ is a table with one row per token, and $PE_j$ is the sinusoid of lecture 6, a vector of length 5.7. Our table starts
-# with standard deviation $1/\sqrt{d_\text{model}}$, so a row has a length of about 1, and the factor raises it to 8. With
-# the standard deviation 1 of `nn.Embedding`, the tokens would drown the positions.
+# $E$ is a table with one row per token, and $PE_j$ is the sinusoid of lecture 6, a vector of length 5.7. Our table
+# starts with standard deviation $1/\sqrt{d_\text{model}}$, so a row has a length of about 1, and the factor raises it
+# to 8. With the standard deviation 1 of `nn.Embedding` it would be 64, and the tokens would drown the positions.
 
 # %%
 d_model, num_heads, num_layers, d_ff = 64, 4, 2, 128
@@ -199,8 +199,8 @@ print("memory", tuple(memory.shape))
 # ### Cross-attention, slowly
 #
 # Below cross-attention, masked self-attention has turned the target tokens into vectors $s^{(i)}$, one per position.
-# They make the queries, like the decoder states of lecture 1; the memory's rows $h^{(j)}$ make keys and values, like the
-# annotations. For one head, which has three maps of its own (biases omitted),
+# They make the queries, like the decoder states of lecture 1; the memory's rows $h^{(j)}$ make keys and values, like
+# the annotations. For one head, with three maps of its own and without their biases,
 #
 # <!-- slide: Cross-attention: the target asks, the memory answers -->
 #
@@ -431,8 +431,7 @@ def translate(model, sentence, max_len=40):
 print(translate(model, data.EXAMPLE.source, max_len=10))
 
 # %% [markdown]
-# The machine is complete but untrained, so it generates nonsense. In assignment a9 you write the loop for a
-# batch.
+# The untrained machine generates nonsense. In assignment a9 you write the loop for a batch.
 
 # %% tags=["hide-input"]
 questions.ask("08", "passes-for-five-words")
@@ -572,9 +571,9 @@ live.translation_view(
 # <details><summary>What you should see</summary>
 #
 # Without positions, attention sees a bag of words. The model on the website then gets about 320 of 500 test sentences
-# wrong, with an adjective at another noun, for example. For the newest token nothing lies ahead, so the causal mask
-# hides nothing from it. Without the mask the vectors of earlier tokens change with every new one. That changes about 15
-# of the 500 translations, and it rules out the cache of section 8.
+# wrong, for example by attaching an adjective to another noun. For the newest token nothing lies ahead, so the causal
+# mask hides nothing from it. Without the mask the vectors of earlier tokens change with every new one. That changes
+# about 15 of the 500 translations, and it rules out the cache of section 8.
 #
 # </details>
 #
@@ -691,8 +690,8 @@ print(f"{'recurrent, one vector':<32}{one_vector[:, 0].median():>8.3f}")
 #
 # - **In accuracy the transformer does not win.** After 1200 steps both are above 0.99 at 0.005 and at 0.01, where the
 #   recurrent network is slightly ahead with each seed; at 0.0025 the transformer is ahead.
-# - **Attention matters a great deal.** Without it the whole sentence must pass through one vector, and only two
-#   thirds are right (at 0.005, the only rate we tried).
+# - **Attention matters a great deal.** Without it the whole sentence must pass through one vector, and only two thirds
+#   are right at 0.005, the only rate we tried.
 #
 # Beyond the trained lengths the transformer even falls far behind (section 6). So accuracy is no reason to give up
 # recurrence here.
@@ -993,8 +992,8 @@ assert abs(their_short[:, 4].median() - 0.7) < 0.005
 #   at 0.005 alone, it gets 50 to 60 % of the sentences of 16 to 19 tokens right and almost none of the longer ones. The
 #   recurrent network gets more than nine in ten and about seven in ten.
 #
-# A likely reason for the second is that a recurrent network continues token by token, while the transformer meets
-# positions on which it was never trained (lecture 6).
+# Long sentences are probably hard for the transformer because it meets positions on which it was never trained (lecture
+# 6), whereas a recurrent network continues token by token.
 #
 # ### Time on other machines
 #
@@ -1200,7 +1199,7 @@ print("the generated one scores higher, model errors:     ", len(failures) - sea
 # A model error cannot be cured by searching better, because this model *prefers* the wrong sentence. In our run
 # all mistakes are of this kind. Section 10 is about search errors.
 #
-# ### What 99 % does not say
+# ### What 99 % does not tell us
 #
 # Held-out sentences come from the same grammar as those of training, and it joins at most two clauses. What happens
 # with three? We join sentences that the model translates well, two at a time and three at a time, and keep only those
@@ -1245,9 +1244,9 @@ assert joined_right[2] > 0.7 and joined_right[3] < 0.15 and cut_to_two > 0.6
 # %% [markdown]
 # In our run 95 % of the pairs of clauses are right, and length may explain part of the rest: of all held-out sentences
 # of 20 tokens and more, 98 % are right. Three clauses hardly ever go well. Most translations have two clauses again,
-# and the third is dropped or merged into the other two. Neither the words nor
-# the length are new, only the *structure* is. And nonsense gets a fluent answer, because the model has no way to
-# decline. What it has learned is not German but the sentences of one small grammar.
+# and the third is dropped or merged into the other two. Neither the words nor the length are new, only the *structure*
+# is. Nonsense, too, gets a fluent answer, because the model has no way to decline. What it has learned is not German
+# but the sentences of one small grammar.
 #
 # A word outside the vocabulary cannot be read at all, because it has no embedding, and `translate` raises a
 # `ValueError` that names it. Lecture 9 shows how large models avoid this.
@@ -1353,8 +1352,8 @@ assert beam_right[STEPS][1] > 294
 
 # %% [markdown]
 # While the model is unsure, a beam can help. Once it is sure, there is almost nothing left to gain for about four times
-# the work. Higher probability is not better translation, either. Large beams are known to make real
-# translations worse (Koehn & Knowles, 2017, section 3.6). At the extreme, an exact search often finds that the
+# the work. Nor does a higher probability mean a better translation. Large beams are known to make real translations
+# worse (Koehn & Knowles, 2017, section 3.6). At the extreme, an exact search often finds that the
 # *empty* sentence is the most probable one (Stahlberg & Byrne, 2019), so part of what makes greedy or narrow search
 # work is that it misses the model's own worst errors.
 #

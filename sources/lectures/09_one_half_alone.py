@@ -20,8 +20,9 @@
 #
 # The transformer of [lecture 8](08_transformer.ipynb) reads one sequence with its encoder and generates another with
 # its decoder. Soon each half became a model of its own. The decoder became GPT, which continues a text, and the encoder
-# became BERT, which fills in missing tokens. In this lecture you will build both from parts that you already have. You
-# can judge them better than on real text, because we know the exact probability of every sentence in their language.
+# became BERT, which fills in missing tokens. In this lecture you will build both from parts that you already have. Here
+# you can judge them better than on real text, because we know the exact probability of every sentence in their
+# language.
 #
 # <!-- slide: Each half of the transformer became a model of its own -->
 #
@@ -30,7 +31,8 @@
 # - turn an encoder layer into a language model, and explain what the causal mask changes;
 # - compute the loss of the next token, and derive the loss that no model can beat;
 # - generate text with temperature, top-k and top-p, and measure what a cut gives up;
-# - implement the masking that BERT learns from, and compare what a masked and a causal model can answer at what cost;
+# - implement the masking that BERT learns from, and compare what a masked and a causal model can answer, and at what
+#   cost;
 # - learn a vocabulary of subwords from bytes, and turn text into tokens and back.
 #
 # **Time** about 56 minutes with views and questions, and 25 for going deeper.
@@ -108,7 +110,7 @@ class LanguageModel(nn.Module):
 
 # %% [markdown]
 # In a causal model, the logits at position $t$ predict token $t + 1$. Without a mask, they predict token $t$ itself.
-# You will implement the causal half in assignment 10.
+#
 
 # %% tags=["hide-input"]
 torch.manual_seed(1)
@@ -461,8 +463,8 @@ live.writing_view(
 #
 # - At $\tau = 2$ unlikely tokens become much likelier, and after the first wrong one the model must continue a
 #   beginning it has never seen.
-# - After "it is" nearly all the probability belongs to three tokens. Top-p removes the others; top-k = 5 leaves two of
-#   them.
+# - After "it is" nearly all the probability belongs to three tokens. Top-p removes the others, whereas top-k = 5 leaves
+#   two of these.
 # - After "it is important to" eight verbs are right, and top-k removes three of them.
 #
 # </details>
@@ -517,9 +519,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Without a cut about one sentence in twelve is wrong, because one wrong token spoils it. Most of the gap to the
-# entropy is probability on wrong tokens (section 6), and little of that is in the far tail. With only the 20 likeliest
-# tokens left, the model still generates more than three quarters as many wrong sentences.
+# Without a cut about one sentence in twelve is wrong, because one wrong token spoils it. Most of the gap to the entropy
+# is probability on wrong tokens (section 6), and little of that is in the far tail. With only the 20 likeliest tokens
+# left, the model still generates more than three quarters as many wrong sentences as without a cut.
 #
 # **In this language, and for this model, top-p gives up less at equal correctness.** With top-p 0.85 and with top-k 5,
 # 99 of 100 sentences are right, but top-k loses far more, with each of three seeds. A fixed $k$ cuts right tokens
@@ -897,15 +899,15 @@ print(
 )
 
 # %% [markdown]
-# Only a few hundredths are misplaced, and less than half of that, about 0.01 of the probability, is on wrong tokens. It
-# is nevertheless most of the gap to the entropy, since a share $w$ on wrong tokens costs at least $-\ln(1 - w)$ nats.
-# Over eight tokens it adds up to the one wrong sentence in twelve of section 3.
+# Only a few hundredths are misplaced, and in this run less than half of that, about 0.01 of the probability, is on
+# wrong tokens. It is nevertheless most of the gap to the entropy, since a share $w$ on wrong tokens costs at least
+# $-\ln(1 - w)$ nats. Over eight tokens it adds up to the one wrong sentence in twelve of section 3.
 #
-# After the hundred most frequent beginnings the least probability is on wrong tokens; beyond them, frequency explains
-# little. Most of the beginnings after the first 10 000 never occurred in training, and they are no worse than those of
-# rank 100 to 300. Probably the model does not learn each by itself, since what it learned after "it is easy to" it can
-# use after "it is hard to". The table says nothing about beginnings *outside* the language, which is where one wrong
-# token takes the model.
+# The model puts the least probability on wrong tokens after the hundred most frequent beginnings; beyond these,
+# frequency explains little. Most of the beginnings after the first 10 000 never occurred in training, and they are no
+# worse than those of rank 100 to 300. Probably the model does not learn each by itself, since what it learned after "it
+# is easy to" it can use after "it is hard to". The table says nothing about beginnings *outside* the language, which is
+# where one wrong token takes the model.
 #
 # ### What each setting costs in variety
 #
@@ -1055,7 +1057,8 @@ print("right answers rise from below 0.06 to above 0.6")
 # %% [markdown]
 # With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to between
 # 0.75 and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned. We tried one
-# learning rate for each method and tuned neither. Hardly any right sentence ignores the instruction.
+# learning rate for each method and tuned neither. If the answer is a sentence of the language at all, it hardly ever
+# ignores the instruction.
 #
 # Fine-tuning also forgets. The loss on plain sentences was about 0.016 nats above the entropy, and ends 0.3 to 0.7
 # above it with the update and 0.2 to 0.6 with all parameters. The update can be removed, however, which restores the
@@ -1111,11 +1114,11 @@ for layers, d_model, d_ff, T in [
 # grow with the length of the text and contain no parameters. The position table, biases and norms, counted in $N$,
 # pull the ratio down a little.
 #
-# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit the five
-# constants of $\text{loss} = E + A / N^a + B / D^b$ to many runs. By two other methods they find that both should grow in
-# nearly the same proportion, about 20 tokens per parameter. The fit itself gives more. Ours saw 618 000 tokens, about 8
-# per parameter. In their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats per token. In our
-# language we computed it.
+# Given the compute, how should it be split between parameters and tokens? Hoffmann et al. (2022) fit the five constants
+# of $\text{loss} = E + A / N^a + B / D^b$ to many runs. By two other methods they find that both should grow in nearly
+# the same proportion, at about 20 tokens per parameter, whereas the fit itself asks for more. Our model saw 618 000
+# tokens, about 8 per parameter. In their fit $E$ is the entropy of text, which they can only estimate, at 1.69 nats per
+# token. In our language we computed it.
 #
 # **Check yourself.** A model has 32 layers of width 4096. About how many operations does training on 20 tokens per
 # parameter take?
@@ -1137,10 +1140,10 @@ for layers, d_model, d_ff, T in [
 # from 0 to 1, so the model learns to predict from any set of visible tokens. It generates by starting from masks alone
 # and revealing a few tokens a step.
 #
-# With the loss divided by the share, training bounds the probability of the data (Sahoo et al., 2024). LLaDA (Nie et
-# al., 2025) is such a model with 8 billion parameters. Each step costs a pass over the whole text, but may reveal
-# several tokens. The price is that the cache of the next lecture does not apply directly, because every new token
-# changes what all others attend to.
+# Divided by this share, the loss becomes an upper bound of the data's negative log-probability (Sahoo et al., 2024).
+# LLaDA (Nie et al., 2025) is such a model with 8 billion parameters. Each step costs a pass over the whole text, but
+# may reveal several tokens. The price is that the cache of the next lecture does not apply directly, because every new
+# token changes what all others attend to.
 
 # %% [markdown]
 # ## 10. Going deeper: subwords of a real text

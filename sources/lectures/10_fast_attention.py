@@ -121,7 +121,7 @@ plotting.picture(
 
 # %% [markdown]
 # A model with such layers first runs the prompt in one pass (the **prefill**), then generates one token at a time
-# (**decoding**). Here is the forward pass of lecture 9's causal model. Positions go on from the cache's length, read
+# (**decoding**). Here is the forward pass of lecture 9's causal model. Positions continue from the cache's length, read
 # before the layers add to it. Restarting them at 0 is the classic bug of a first cache.
 
 
@@ -163,8 +163,7 @@ def generate(model, token_ids, count, keep):
 
 
 # %% [markdown]
-# Our model has random parameters. In assignment 11 you will implement a version that
-# concatenates instead of filling a buffer.
+# Our model has random parameters.
 
 # %% slide="Token by token, the logits are those of one pass, up to rounding"
 torch.manual_seed(0)
@@ -217,8 +216,8 @@ live.cache_view(eight_words, prompt=3)
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# With the cache 8 rows, one for each token. Without it 33, and 25 of them had been computed before. The view also runs
-# the last token, which `generate` does not; there it is 7 rows against 25.
+# With the cache 8 rows are computed, one for each token. Without it there are 33, of which 25 had been computed before.
+# The view also runs the last token, which `generate` does not; there it is 7 rows against 25.
 #
 # </details>
 
@@ -285,8 +284,8 @@ assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 # %% [markdown]
 # **At 300 tokens the cache saves more than 99 % of the operations, but far less of the time.** For a text of $S$ tokens
 # it reduces the operations of attention from order $S^3$ to order $S^2$, and those of everything else from $S^2$ to
-# $S$. But in a model this small a cached step is mostly the overhead of launching each operation. At width 8 instead of
-# 128 it still takes four fifths of the time.
+# $S$. But in a model this small a cached step is mostly the overhead of launching each operation. Even at width 8
+# instead of 128 it takes more than half of the time.
 #
 # ## 2. Why decoding is slow
 #
@@ -357,9 +356,11 @@ plotting.picture(
 )
 
 # %% [markdown]
-# On this core, one token gets about a tenth of the peak. The roof is an upper limit: 4 or 16 tokens reach less
-# than half of it, and a roofline does not show why. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has
-# 989 TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in decoding does one.
+# On this core, one token gets about a tenth of the peak. The roof is an upper limit, and 4 or 16 tokens reach less than
+# half of it. The time jumps at 4 rows, probably because the library there changes to a routine for large matrices,
+# which needs many rows to pay off. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has 989
+# TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in
+# decoding does one.
 #
 # The parameters of Llama 2 7B take 13.5 GB. An H100 reads them in 4 ms and multiplies them in 0.014 ms, so a single
 # sequence can get at most about 250 tokens per second at one token per pass, however fast the arithmetic is.
@@ -490,11 +491,10 @@ def grouped_by_loop(queries, keys, values):
 
 
 # %% [markdown]
-# Without the loop, `keys.repeat_interleave(H // G, dim=1)` copies every KV head for the query heads of its group.
-# This is simple and right, but moves at least as many bytes as before. Kernels behind PyTorch's `enable_gqa` on a GPU
-# can read the shared head without a copy. `repeat` tiles the whole set instead, so neighbouring query heads get
-# different KV heads; the shapes are right, and the result is wrong. In assignment 11 you will implement the whole
-# layer.
+# Without the loop, `keys.repeat_interleave(H // G, dim=1)` copies every KV head for the query heads of its group. This
+# is right, but moves at least as many bytes as before. Kernels behind PyTorch's `enable_gqa` on a GPU can read the
+# shared head without a copy. `repeat` tiles the whole set instead, so neighbouring query heads get different KV heads;
+# the shapes are right, and the result is wrong.
 
 
 # %% slide="`repeat` has the right shapes and the wrong heads" tags=["hide-input"]
@@ -559,8 +559,9 @@ assert abs(few.mean() - many.mean()) < many.max() - many.min()
 
 # %% [markdown]
 # **One KV head instead of eight makes the loss higher with every seed, by 0.0026 nats on average at lecture 9's
-# learning rate.** At twice that rate it is about 0.001. Neither rate has been tuned, so some of it may only mean slower
-# training, or fewer parameters. With two KV heads, the difference is smaller than the spread between seeds.
+# learning rate.** At twice that rate it is about 0.001. Neither rate has been tuned, so part of the difference may only
+# reflect slower training, or fewer parameters. With two KV heads, the difference is smaller than the spread between
+# seeds.
 #
 # For T5-XXL, which has 64 query heads, the average score falls from 47.2 to 47.1 with eight KV heads and to 46.6 with
 # one, after a conversion and 5 % more training (Ainslie et al., 2023, table 1).
@@ -1033,9 +1034,9 @@ assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 
 # %% [markdown]
 # The new token needs no mask, because everything left in the cache may be attended to. If keys are stored with their
-# positions already in them, the new token's position must count from the beginning of the text. If code uses
-# the length of the cache as this position, it is right until the first key is dropped, and wrong from there on. Xiao et
-# al., below, store the keys before the rotation and number the positions within the cache.
+# positions already in them, the new token's position must count from the beginning of the text. The length of the cache
+# is the right position only until the first key is dropped. Xiao et al., below, store the keys before the rotation and
+# number the positions within the cache.
 #
 # A model trained *without* a window does not survive such a cache. Xiao et al. (2023) found that its loss explodes as
 # soon as the very first tokens are dropped. Many heads put most of their weight on them whatever they contain, as if to

@@ -21,8 +21,8 @@
 # Open a language model released this year, and you will recognise the block of [lecture
 # 7](07_layer_normalization.ipynb), although nearly every part has been replaced. The norm subtracts no mean, the ReLU
 # has given way to a gated unit, and positions rotate queries and keys. In this lecture you build that block and train
-# it. Then you ask which of the changes helps, and see how the obvious way to ask, several seeds at one learning rate,
-# gives, with great confidence, an answer that another rate reverses.
+# it. Then you ask which of the changes helps. The obvious test, several seeds at one learning rate, gives a confident
+# answer, and another rate reverses it.
 #
 # <!-- slide: You will build today's block, and ask which of its parts helps -->
 #
@@ -148,9 +148,9 @@ questions.ask("11", "rms-of-two-features")
 # $$\mathrm{SwiGLU}(x) = W_\text{down} \bigl( \mathrm{SiLU}(W_\text{gate}\, x) \odot W_\text{up}\, x \bigr), \qquad
 # \mathrm{SiLU}(a) = \frac{a}{1 + e^{-a}}$$
 #
-# The sign ⊙ multiplies entry by entry. The maps stand to the left of the token, $W x$, as `nn.Linear` stores them;
-# lecture 10 wrote $x W$ with the transposes. SiLU, a smooth relative of the ReLU, is also called *Swish*, and *GLU* is
-# the gated linear unit of Dauphin et al. (2017). For one token, unit by unit:
+# The sign ⊙ multiplies entry by entry. Here the maps are written to the left of the token, $W x$, as `nn.Linear` stores
+# them; lecture 10 wrote $x W$ with the transposes. SiLU, a smooth relative of the ReLU, is also called *Swish*, and
+# *GLU* is the gated linear unit of Dauphin et al. (2017). For one token, unit by unit:
 
 # %% slide="Unit by unit: how far the gate opens, times what passes"
 torch.manual_seed(5)
@@ -276,8 +276,8 @@ assert torch.allclose(
 )
 
 # %% [markdown]
-# The score is the same wherever the two tokens are, as long as the key is three positions before the query. Here are a
-# query and a key with eight features, as two hands in each of four pairs.
+# The score is the same wherever the two tokens are, as long as the key is three positions before the query. The view
+# draws each pair of features as a dial, with one hand for the query and one for the key.
 #
 # 1. Press *both one word on* a few times. What moves, and what does not?
 # 2. Set the query to 128 and move the key alone, from 127 down to 28. Which pairs change quickly, and which can still
@@ -317,9 +317,9 @@ assert abs((100 - 50) / 10000 ** (4 / 8) - 0.5) < 1e-9 and 100 / 10000 ** (6 / 8
 # %% [markdown]
 # ### The block as a class
 #
-# Now we put the parts together. One map computes queries, keys and values, and PyTorch's built-in attention applies the
-# causal mask. No map has a bias. Biases are under two per cent of our models' parameters, so the point is not size:
-# Chowdhery et al. (2022) report that large models trained more stably without them.
+# One map computes queries, keys and values, and PyTorch's built-in attention applies the causal mask. No map has a
+# bias. Biases are under two per cent of our models' parameters, so the point is not size: Chowdhery et al. (2022)
+# report that large models trained more stably without them.
 
 
 # %% slide="The block: a norm, attention, a norm, a gated network"
@@ -451,9 +451,9 @@ slow = compare(rate=0.003)
 #
 # $$t = \frac{\bar d}{s / \sqrt{n}}$$
 #
-# and with five pairs, $|t|$ exceeds 2.78 by chance alone one time in twenty. Here $t = -38$. Would you publish it?
-# Before you do, change one number. The rate of 0.003 was chosen for no particular reason, so let us quadruple it, for
-# both models.
+# and with five pairs, $|t|$ exceeds 2.78 by chance alone one time in twenty. Here $t = -38$. Would you publish this
+# result? Before you do, change one number. The rate of 0.003 was chosen for no particular reason, so let us quadruple
+# it, for both models.
 
 # %% slide="At 0.012, the lead has changed its sign" tags=["nbval-ignore-output"] seconds=15
 fast = compare(rate=0.012)
@@ -466,7 +466,7 @@ assert all((before - after > 0.2).all() for before, after in zip(slow, fast, str
 
 # %% [markdown]
 # **The lead has changed its sign.** At the larger rate SwiGLU is behind with every seed, over all five with $t = 4.4$.
-# And the rate gains far more than the gate did: 0.32 nats for the baseline, and 0.26 for SwiGLU.
+# The larger rate also gains far more than the gate did: 0.32 nats for the baseline, and 0.26 for SwiGLU.
 #
 # What went wrong? Seeds sample what differs from run to run, the initialisation and the order of the data, whereas
 # the learning rate is the same in all runs. If it suits one variant better, every pair carries the same bias, and
@@ -685,10 +685,10 @@ questions.ask("11", "ten-seeds-at-one-rate")
 #
 # Here are all variants that we trained. "All four" are RMSNorm, SwiGLU, rotary positions and no biases together, and
 # "no scale" omits a factor of the embedding. Our model of section 4 is "all four, no scale", and its 1.80 nats agree
-# with that row at 0.012, where the mean is 1.798. For 600 steps, there are five, three or one seeds for each rate. The
+# with that row at 0.012, where the mean is 1.798. The runs of 600 steps have five, three or one seeds at each rate. The
 # last columns give the difference to the baseline, first with both at 0.003, and then between the variant's best rate
-# and the baseline's 0.012 or 0.024. A star
-# marks significance at the 5 % level; with so many tests, expect one or two stars by chance.
+# and the baseline's 0.012 or 0.024. A star marks significance at the 5 % level; with so many tests, expect one or two
+# stars by chance.
 
 
 # %% tags=["hide-input"]
@@ -795,17 +795,16 @@ assert recorded[600][BASE][0.024][0] > recorded[600][BASE][0.012][0]
 # After 200 steps neither RMSNorm nor the missing biases earn a star. Against the baseline at 0.012 we could not have
 # detected a difference below about 0.03 and 0.05 nats, against 0.024 none below 0.065.
 #
-# We choose among the rates with more than one seed; after 600 steps that leaves 0.003 and 0.012, and 0.012 is better
-# for all. There the bilinear gate's lead has changed its sign, though not beyond chance, and rotary positions keep a
-# lead of 0.03 nats. 0.012 is the largest rate with more than one seed; the single run at 0.024 is better still for
-# rotary positions, so their lead may be larger.
+# We choose among the rates with more than one seed. After 600 steps these are 0.003 and 0.012, and 0.012 is better for
+# all. There the bilinear gate's lead has changed its sign, though not beyond chance, and rotary positions keep a lead
+# of 0.03 nats. It may be larger still, because for them the single run at 0.024 is even better.
 #
 # ### The scale of the embedding
 #
-# LLaMA dropped one thing more, which stands below the block in the figure of section 1 and is easily overlooked. In
-# 2017 the embeddings were multiplied by $\sqrt{d_\text{model}}$, and no reason was given. Lecture 8 offered one, that
-# the positions added to them would otherwise be the longer vectors. LLaMA adds nothing and drops the **scale**, as
-# most of its descendants do; Gemma keeps it. How long are the vectors in our models?
+# LLaMA dropped one more thing, drawn below the block in the figure of section 1 and easily overlooked. In 2017 the
+# embeddings were multiplied by $\sqrt{d_\text{model}}$, and no reason was given. Lecture 8 offered one, that the
+# positions added to them would otherwise be the longer vectors. LLaMA adds nothing and drops the **scale**, as most of
+# its descendants do; Gemma keeps it. How long are the vectors in our models?
 
 # %% slide="Without the scale, positions are longer than tokens"
 from course_utils.positional import positional_encoding
@@ -871,9 +870,9 @@ for name in ("no scale", "rotary", "rotary, no scale"):
 # | Qwen3.5-35B-A3B, 2026, code of `transformers` | before; queries, keys | SwiGLU | 2 KV heads of 16 | 3 linear : 1 | not in the code cited | 8 of 256, 1 shared |
 #
 # RMSNorm, a gate and rotary positions are nearly everywhere, so the block of section 4 is a fair answer to "what is in
-# a transformer today". Around it, four things have moved.
+# a transformer today". Around it, four things have changed.
 #
-# <!-- slide: Norms, keys and values, angles and experts have moved -->
+# <!-- slide: Norms, keys and values, angles and experts have changed -->
 #
 # - **Norms on queries and keys**, or QK-norm (Henry et al., 2020). In `Block` that is one more line, `query, key =
 #   rms_norm(query, gamma_q), rms_norm(key, gamma_k)`, per head and before `turn` in Qwen3; over the whole vector,

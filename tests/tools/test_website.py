@@ -7,6 +7,8 @@ from unittest.mock import Mock
 
 import nbformat
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from sphinxcontrib import katex
 
 from tools import website
@@ -145,6 +147,15 @@ def test_a_card_lists_the_assignments_of_its_lecture_by_number(course_pages, gat
 )
 def test_where_a_site_will_be_is_known_of_github_alone(repository, address):
     assert website.pages_of(repository) == address
+
+
+def test_no_line_ends_within_a_number(course_pages):
+    paragraph = nodes.paragraph("", "", nodes.Text("12 288 of them, 5 % in 3 runs, "))
+    paragraph += nodes.literal("", "5 %")
+    document = new_document("page")
+    document += paragraph
+    course_pages.keep_numbers_together(Mock(), document)
+    assert paragraph.astext() == "12\xa0288 of them, 5\xa0% in 3 runs, 5 %"
 
 
 def answer_with(monkeypatch, program):
