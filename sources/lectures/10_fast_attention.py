@@ -357,8 +357,8 @@ plotting.picture(
 
 # %% [markdown]
 # On this core, one token gets about a tenth of the peak. The roof is an upper limit, and 4 or 16 tokens reach less than
-# half of it. The time jumps at 4 rows, probably because the library there changes to a routine for large matrices,
-# which needs many rows to pay off. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has 989
+# half of it. From 3 tokens to 4 the time doubles, probably because the library changes to a routine for large
+# matrices, which needs many rows to pay off. On a GPU the two limits are further apart. NVIDIA's H100 (SXM) has 989
 # TFLOP/s for two-byte numbers and 3.35 TB/s, so the roof bends at 295 operations per byte, whereas a linear map in
 # decoding does one.
 #
