@@ -211,11 +211,7 @@ def job_of_class(
 
 
 def job_of(folder: Path, whole: Job) -> Job:
-    """Everything that grading one submission needs.
-
-    Args:
-        folder: the student's.
-        whole: a job with all that the class has in common.
+    """Everything that grading the submission in a folder needs; what the class has in common is given.
 
     Raises:
         InvalidSubmission: it is not what a student hands in.

@@ -177,9 +177,7 @@ class Table:
 def read_table(path: Path, fewest: int = 2) -> Table:
     """Read a table of values between separators (CSV), whichever of , ; and tab these are.
 
-    Args:
-        path: of a plain file.
-        fewest: columns that it must have.
+    It must have at least `fewest` columns.
 
     Raises:
         TableError: there is no such file, no table with a header in it, or a larger one than is read.

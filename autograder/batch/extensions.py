@@ -61,10 +61,6 @@ Seconds = Annotated[float, Meta(ge=-8e13, le=8e13)]  # of which a timedelta can 
 class Waiting:
     """Extensions as they were given, by student; kept also when the gradebook has them.
 
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-
     Raises:
         CourseError: they cannot be read any more.
     """
@@ -90,11 +86,7 @@ class Waiting:
 def extend(
     course: Path, assignment: str, gradebook: Gradebook, student: str, length: timedelta | None
 ) -> str:
-    """Give a student more time, or take it back; it replaces what was given before.
-
-    Returns:
-        what was done, in words.
-    """
+    """Give a student more time, or take it back, and say so; it replaces what was given before."""
     from nbgrader.api import MissingEntry, Student
 
     Waiting(course, assignment).put(student, length)
@@ -142,11 +134,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_unknown(course: Path, gradebook: Gradebook, student: str) -> None:
-    """Refuse an id that nobody has, where the class's list says who there is.
-
-    Raises:
-        CourseError: nobody has it.
-    """
+    """Refuse an id that nobody has, where the class's list says who there is."""
     from autograder.batch.roster import FILE, roster_of
 
     listed = roster_of(course)

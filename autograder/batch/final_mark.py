@@ -170,11 +170,7 @@ def in_words(mark: Mark, decimals: int) -> str:
 
 
 def refuse_unknown(rules: Rules, known: Sequence[str], where: Path) -> None:
-    """Stop where rules speak of an assignment that the course does not have.
-
-    Raises:
-        CourseError: they do.
-    """
+    """Stop where rules speak of an assignment that the course does not have."""
     for name in sorted(rules.named - set(known)):
         raise CourseError(
             f"{where} names {printable(name)}, and the course has no such assignment. "

@@ -43,12 +43,7 @@ class Finding:
 
 
 def findings_in(result: Report, student: str) -> Iterator[Finding]:
-    """A finding for each part that lost points.
-
-    Args:
-        result: of the student's submission.
-        student: the id, which is taken out of the code.
-    """
+    """A finding for each part that lost points; the student's id is taken out of the code."""
     lost = {part: verdict for part, verdict in result.verdicts.items() if not verdict.right}
     cells = _code_cells(result.notebook) if lost else []
     for part, verdict in lost.items():

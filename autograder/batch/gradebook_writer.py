@@ -382,11 +382,7 @@ class GradebookWriter:
         return made
 
     def _assign_penalty(self, entry: Entry) -> None:
-        """Take off for coming in late what the course's plugin says, by today's score and due date.
-
-        Raises:
-            CourseError: the plugin failed.
-        """
+        """Take off for coming in late what the course's plugin says, by today's score and due date."""
         submission = entry.submission
         due = due_of(submission.assignment.duedate, submission.extension)
         late = 0.0

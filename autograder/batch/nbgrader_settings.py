@@ -64,10 +64,8 @@ def leave_reading_to_the_engine() -> None:
 def use_engine(config: Any) -> None:
     """Let this engine run and decide notebooks, and write the pages that students get.
 
-    nbgrader finds the programs that it calls, whether or not this environment is on PATH.
-
-    Args:
-        config: what ``get_config()`` gives in ``nbgrader_config.py``.
+    The configuration is what ``get_config()`` gives in ``nbgrader_config.py``. nbgrader finds the programs
+    that it calls, whether or not this environment is on PATH.
     """
     use_own_programs()
     leave_reading_to_the_engine()

@@ -156,12 +156,7 @@ class Pool:
 
 
 class Worker:
-    """A process that carries out orders, see `autograder.batch.worker`.
-
-    Args:
-        worker: the zygote that it is forked from.
-        kernel: the zygote of its kernels.
-    """
+    """A process that carries out orders, see `autograder.batch.worker`."""
 
     def __init__(self, worker: Zygote, kernel: Zygote) -> None:
         self.kernel = kernel

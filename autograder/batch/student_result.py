@@ -147,13 +147,7 @@ def above(entry: Entry) -> Iterator[str]:
 
 
 def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
-    """What a row says of a report.
-
-    Args:
-        student: the id.
-        report: on the submission.
-        taught: how the course's own code defines the parts.
-    """
+    """What a row says of a report; `taught` is how the course's own code defines the parts."""
     if report.broken:
         return Summary(report.broken)
     failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
@@ -174,14 +168,7 @@ def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
 
 
 def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentResult:
-    """A student's row.
-
-    Args:
-        student: the id.
-        entry: what the gradebook holds.
-        key: of the result that is recorded there.
-        summary: of that result.
-    """
+    """A student's row, of what the gradebook holds, and of the result that is recorded there by its key."""
     submission, penalty = entry.submission, entry.penalty
     checks = {
         grade.name.removeprefix(CHECK): grade for grade in entry.own if grade.name.startswith(CHECK)

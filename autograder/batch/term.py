@@ -207,11 +207,7 @@ def _find_ungraded(submitted: Path, of: Collection[str], standings: dict[str, St
 def _excused(
     path: Path, students: Collection[str], assignments: Collection[str]
 ) -> dict[str, set[str]]:
-    """What does not count for whom, by a table of the course.
-
-    Raises:
-        CourseError: it cannot be read, or names a student or an assignment that there is not.
-    """
+    """What does not count for whom, by a table of the course."""
     found: dict[str, set[str]] = {}
     table = read_own_table(path)
     if table is None:
