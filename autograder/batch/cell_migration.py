@@ -238,7 +238,8 @@ def bring_up_to(
 ) -> list[ByHand]:
     """Give the gradebook today's cells, and every entry of a student a grade or comment for each.
 
-    What a person gave for cells that are gone comes back. It flushes and does not commit: call it within a transaction, and give scores in the same one.
+    What a person gave for cells that are gone comes back. It flushes and does not commit: call it within
+    a transaction, and give scores in the same one.
     """
     session = gradebook.db()
     gradebook.update_or_create_assignment(assignment)

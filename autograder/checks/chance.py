@@ -23,11 +23,7 @@ def frequencies_agree(
 ) -> Problem | None:
     """None if the outcomes come as often as they should, within five standard deviations.
 
-    Args:
-        chance: what is counted, and how often it should come.
-        arguments: of the function.
-        expected: a result of the reference, for its type and shape alone.
-        got: the result that is judged.
+    What is expected is a result of the reference, for its type and shape alone.
     """
     problem = _other_form(expected, got)
     if problem:

@@ -47,10 +47,6 @@ PLAIN_DTYPES = frozenset({torch.float32, torch.float64, torch.int64, torch.bool}
 class DrawnCases:
     """The cases of a part with inputs and weights drawn for a seed.
 
-    Args:
-        part: the part that is asked about.
-        seed: of the inputs.
-
     Attributes:
         plan: (step, case) pairs in the order in which they are asked.
         requests: what the probe is asked to do in each.
@@ -96,12 +92,7 @@ class DrawnCases:
                 )
 
     def done_by(self, answer: Callable[..., Any], number: int) -> Observation:
-        """What a wrong answer of ours does in a case, in the form in which a student's comes back.
-
-        Args:
-            answer: the function or class.
-            number: of the case in `plan`.
-        """
+        """What a wrong answer of ours does in a case of the plan, in the form in which a student's comes back."""
         key = (answer, number)
         if key not in self._done:
             self._done[key] = _as_it_arrives(_observed(answer, self.requests[number]))

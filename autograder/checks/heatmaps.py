@@ -20,11 +20,7 @@ MOST_AXES = 8
 
 
 def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
-    """What can be shown of a wrong result, if it is one of numbers; for other results, nothing.
-
-    Args:
-        item: a case that went wrong.
-    """
+    """What can be shown of a case that went wrong, if its result is one of numbers; for others, nothing."""
     if item.actual.status != "returned" or item.case.random or item.case.raises:
         return None, None
     try:

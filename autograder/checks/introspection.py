@@ -105,12 +105,7 @@ class Used:
 
 
 class _Notebook:
-    """All that is imported and made in a notebook.
-
-    Args:
-        libraries: packages of the course.
-        beside: modules beside the notebook.
-    """
+    """All that is imported and made in a notebook, with the course's packages and the modules beside it."""
 
     def __init__(self, libraries: frozenset[str], beside: frozenset[str]) -> None:
         self.libraries, self.beside = libraries, beside

@@ -236,13 +236,7 @@ def _all_definitions(cell: str) -> Iterator[Definition]:
 
 
 def why_unanswered(name: str, cells: Sequence[str], untouched: bool = False) -> str:
-    """What to say of a part that is not answered.
-
-    Args:
-        name: of the function or class.
-        cells: source of the notebook's code cells.
-        untouched: what was handed out is more than a line that says so itself.
-    """
+    """What to say of a part that is not answered, or whose code is as it was handed out."""
     definitions = [found for cell in cells for found in _definitions(name, cell)]
     if len(definitions) > 1:
         return (

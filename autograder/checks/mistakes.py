@@ -150,9 +150,7 @@ def costs_more(reason: str) -> Callable[[Function], Function]:
 def variants(parameters: str, values: Iterable[Any]) -> Callable[[Function], Function]:
     """Make a mistake of each value, all alike but for these last parameters of the function.
 
-    Args:
-        parameters: their names, with commas between them.
-        values: what each variant takes for them; a tuple where there are several.
+    Of several parameters, with commas between their names, a value is a tuple.
     """
     names = parameters.split(", ")
     each = [dict(zip(names, one if names[1:] else [one], strict=True)) for one in values]

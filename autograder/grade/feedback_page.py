@@ -165,11 +165,7 @@ class Section:
 
 
 def plan_of(notebook: NotebookNode) -> Plan:
-    """What an assignment asks, in the words of its notebook.
-
-    Args:
-        notebook: the one with the solutions, or one that was handed in.
-    """
+    """What an assignment asks, in the words of a notebook with the solutions, or one that was handed in."""
     title = heading = ""
     question: list[str] = []
     tasks = []
@@ -427,11 +423,5 @@ def _as_text(link: re.Match[str]) -> str:
 
 
 def page_that_could_not_be_run(plan: Plan, reason: str, no_json: bool = False) -> str:
-    """The page of a submission from which no points could come.
-
-    Args:
-        plan: the assignment.
-        reason: what is wrong with what was handed in.
-        no_json: that is, that it is not JSON.
-    """
+    """The page of a submission from which no points could come."""
     return render("broken.html", title=plan.title, of=plan.of, reason=reason, no_json=no_json)

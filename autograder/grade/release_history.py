@@ -23,13 +23,7 @@ class ReleaseHistory:
     added: tuple[str, ...] = ()
 
     def and_now(self, renamed: dict[str, str], added: set[str], names: set[str]) -> ReleaseHistory:
-        """The same after one more change.
-
-        Args:
-            renamed: new names by old ones.
-            added: what has been added.
-            names: of all cells that there are now.
-        """
+        """The same after one more change, where `names` are those of all cells that there are now."""
         whole = {old: renamed.get(new, new) for old, new in self.renamed.items()} | renamed
         later = {renamed.get(name, name) for name in self.added} | added
         return ReleaseHistory(

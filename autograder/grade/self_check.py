@@ -57,12 +57,7 @@ class SelfCheck:
 
 
 class Progress:
-    """Says of each cell of a notebook, before it is taken, where it stands.
-
-    Args:
-        notebook: whose cells are taken.
-        tell: is told.
-    """
+    """Tells of each cell of a notebook, before it is taken, where it stands."""
 
     def __init__(self, notebook: NotebookNode, tell: Callable[[str], None]) -> None:
         code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
@@ -129,13 +124,7 @@ def check_notebook(
 
 
 def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
-    """Which assignment a notebook answers; empty if that is not known.
-
-    Args:
-        notebook: whose cells tell it where the name does not.
-        name: of the file, without its suffix.
-        taught: the course.
-    """
+    """Which assignment a notebook answers, by its file's name or else its cells; empty if that is not known."""
     if name in taught.known():
         return name
     cells = {grade_id_of(cell) for cell in notebook.cells}
@@ -150,12 +139,7 @@ def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
 
 @contextmanager
 def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading, str]]:
-    """What grades a notebook on its author's machine, and how far the notebook is kept apart there.
-
-    Args:
-        assignment: the checks of the one that it answers.
-        folder: in which it lies.
-    """
+    """What grades a notebook of a folder on its author's machine, and how far it is kept apart there."""
     isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
     files, _ = files_beside(folder)
     limits, taught = Limits(clock_per_cell=SECONDS_PER_CELL), assignment.course

@@ -214,11 +214,7 @@ def read_plain(path: Path, most: int) -> bytes | None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a notebook's file.
-
-    Raises:
-        InvalidSubmission: there is no such file, or it is empty, too large, or no text.
-    """
+    """The text of a notebook's file, or an error as from `read_notebook` and `text_of`."""
     return text_of(read_notebook(path))
 
 
@@ -436,12 +432,7 @@ def _cell(cell: dict[str, Any], number: int, taken: set[str]) -> NotebookNode:
 
 
 def is_given_out(cell: NotebookNode, marks: Mapping[str, Any]) -> bool:
-    """Whether a locked cell is what some release gave out, letter by letter.
-
-    Args:
-        cell: as it was handed in.
-        marks: nbgrader's metadata of the cell, whose checksum is then that of the cell.
-    """
+    """Whether a locked cell is what some release gave out, letter by letter, by its checksum in nbgrader's marks."""
     released = NotebookNode(
         cell_type=cell.cell_type, source=cell.source, metadata=NotebookNode(nbgrader=marks)
     )

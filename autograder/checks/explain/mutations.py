@@ -55,11 +55,7 @@ class Mutation:
 
 
 def mutation_behind(attempts: Sequence[CaseRun]) -> Explanation | None:
-    """The mutation with which ours gives what came back in all these cases.
-
-    Args:
-        attempts: wrong cases of a part, each with a value that can be compared.
-    """
+    """The mutation with which ours gives what came back in all these wrong cases, whose values can be compared."""
     telling = (item for item in attempts if _tells(item))
     first = min(telling, key=lambda item: _numbers_in(item.request), default=None)
     if not first or _numbers_in(first.request) > MOST_NUMBERS:
