@@ -43,9 +43,6 @@ class Refused:
 class Archive:
     """A platform's archive of submissions.
 
-    Args:
-        path: of the file.
-
     Attributes:
         platform: whose it is, by the names in it.
 
@@ -165,11 +162,7 @@ def whose(file: SubmittedFile, assignment: str, others: Sequence[str]) -> str:
 def refuse_anothers(
     files: Sequence[SubmittedFile], assignment: str, others: Sequence[str], archive: Path
 ) -> None:
-    """Refuse an archive in which all notebooks are named like those of another assignment.
-
-    Raises:
-        CourseError: it is one.
-    """
+    """Refuse an archive in which all notebooks are named like those of another assignment."""
     notebooks = [file for file in files if file.own.casefold().endswith(NOTEBOOK)]
     names = {whose(file, assignment, others) for file in notebooks}
     if names and "" not in names:

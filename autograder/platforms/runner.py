@@ -34,7 +34,7 @@ class NoIsolation(Exception):
 
 
 def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tuple[Report, str]:
-    """Grade the notebook in a folder.
+    """Grade the notebook in a folder; what became of it, and the isolation.
 
     A sandbox of our own comes first. Where a container refuses namespaces, it is the sandbox itself, and the
     submission runs as another user, who can read of the packed folder what a sandbox would show.
@@ -43,9 +43,6 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
         packed: what `pack` made.
         submission: the folder with the notebook.
         may_be_open: whether a submission may run as this very user where nothing else is possible.
-
-    Returns:
-        what became of it, and the isolation.
 
     Raises:
         NoIsolation: nothing else is possible.
