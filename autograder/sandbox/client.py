@@ -134,11 +134,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
                 take(reply.kind, reply.content)
 
     def let_import(self, name: str, content: bytes) -> None:
-        """Let a file beside the notebook be imported, with the content that was read.
-
-        Raises:
-            KernelDied, KernelStuck, ZygoteError: as from `run`.
-        """
+        """Let a file beside the notebook be imported, with the content that was read; errors are those of `run`."""
         self._send(ImportOrder(name), content)
 
     def ask(self, message: bytes, call: Callable[[bytes], bytes] | None = None) -> bytes:
@@ -163,12 +159,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
                 self._send(ReturnOrder(), call(body))
 
     def let_stand_in(self, sources: dict[str, str], functions: list[str]) -> None:
-        """Give it ours, by the names of the parts; it is then asked with `call`, and runs nothing else.
-
-        Args:
-            sources: Python that defines each.
-            functions: names of the course's own that are handed over.
-        """
+        """Give it ours, as Python by the names of the parts; it is then asked with `call`, and runs nothing else."""
         self._send(StandInOrder(functions), encode(sources))
 
     def call(self, message: bytes) -> bytes:

@@ -153,12 +153,7 @@ class Address:
 
 
 class ZygoteClient:
-    """A way to a zygote, perhaps another process's.
-
-    Args:
-        requests: the socket on which it reads.
-        address: the rest.
-    """
+    """A way to a zygote, perhaps another process's, by the socket on which it reads."""
 
     def __init__(self, requests: socket.socket, address: Address) -> None:
         self.requests, self.address = requests, address
