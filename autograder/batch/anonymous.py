@@ -71,7 +71,6 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
 
     Args:
         course: the course folder, whose assignment has been graded.
-        assignment: the assignment's id.
         folder: the one to make, which must not be there, or be empty.
 
     Returns:

@@ -75,10 +75,8 @@ def grade_and_compare(
 
     Args:
         course: folder with nbgrader_config.py, solutions/ and submitted/.
-        assignment: the assignment's id.
         progress: told (done, of, what) after each submission, then after each feedback page.
         students: grade only these; all if empty.
-        settings: how to run them.
         engine: what runs them, as `engine_for` opens it.
 
     Returns:

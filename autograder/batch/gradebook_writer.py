@@ -48,12 +48,7 @@ class GradebookWriter:
     """Takes results, records them, and keeps a row for each student.
 
     Args:
-        api: nbgrader on the course folder.
-        course: the course folder.
-        assignment: the assignment's id.
-        gradebook: an open gradebook.
         kept: folder with the results and the journal of what has been recorded.
-        settings: of the class.
     """
 
     def __init__(

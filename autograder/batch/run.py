@@ -83,8 +83,6 @@ def run_jobs(
         jobs: (student, job) pairs, taken as they are needed; in a job's place may stand a result
             that says why there is none.
         common: the `digest_of_class`.
-        folder: where results are kept.
-        engine: what runs them.
         recorded: whether a student's result with a key is recorded, so that it need not be read.
         again: also run jobs whose results are kept.
     """

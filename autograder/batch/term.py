@@ -106,7 +106,6 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     """The marks of everybody whom the gradebook knows, and of whoever handed in besides.
 
     Args:
-        course: the course folder.
         rules_file: how they come about; None for the course's own.
         so_far: leave out what nobody has handed in yet, where this otherwise stops.
 

@@ -47,7 +47,6 @@ def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
     """The steps that failed, in their order, each with why it keeps its points, if it does.
 
     Args:
-        attempts: all cases of a part, with what is wrong with them.
         find: what is behind all of them, as `diagnosis_of` says; asked only where more than one step
             failed.
     """

@@ -126,8 +126,6 @@ def decide(
     """Decide one part of a submission.
 
     Args:
-        assignment: the checks it belongs to.
-        part: the part to decide.
         probe: takes encoded `Questions` and returns the encoded observations.
         cells: source of the student's code cells, read for what is disallowed and for the seed.
         failed_before: earlier parts that did not earn all their points. Where this part calls one of

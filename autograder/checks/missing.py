@@ -47,7 +47,6 @@ def is_as_handed_out(name: str, cells: Sequence[str], handed_out: str) -> bool:
 
     Args:
         name: of the function or class.
-        cells: source of the notebook's code cells.
         handed_out: source of the cell in which the name was handed out; empty if that is not known.
     """
     given = next(_definitions(name, handed_out), None)

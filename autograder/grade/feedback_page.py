@@ -224,7 +224,6 @@ def feedback_page(
     """The page on one submission.
 
     Args:
-        plan: the assignment.
         notebook: as graded.
         report: what became of it, see `report_in`.
         marks: points by the id of the cell that holds them.

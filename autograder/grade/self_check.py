@@ -87,7 +87,6 @@ def check_notebook(
     The file is not changed.
 
     Args:
-        path: the notebook.
         assignment: the assignment's id; if empty, see `answered_by`.
         tell: told what is being done, before each cell.
 

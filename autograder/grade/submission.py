@@ -55,7 +55,6 @@ class InvalidSubmission(Exception):
     """A submission that cannot be run; the message says why and what to do.
 
     Args:
-        message: what is wrong.
         remedy: what an instructor should do about it.
         no_json: what is wrong is that it is not JSON.
 

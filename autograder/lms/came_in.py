@@ -60,7 +60,6 @@ class TimesOfTable:
         """Take a student's time.
 
         Args:
-            student: the id.
             text: what stands in the table; empty if nothing does.
             late: whether the platform marks the work as late.
             replaced: whether it takes the place of other work, so that the time of that one is over.

@@ -40,7 +40,6 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
     """The points that an assignment gives at most, and all students of the gradebook and of the class's list.
 
     Args:
-        course: the course folder.
         assignment: the assignment's id, or `TERM` for the final marks, which are percentages.
 
     Returns:

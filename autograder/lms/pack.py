@@ -22,8 +22,6 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
     """Pack the feedback pages of an assignment as a platform takes them, and say for whom there is none.
 
     Args:
-        course: the course folder.
-        assignment: the assignment's id.
         like: the platform's archive of submissions, whose names are taken; or Moodle's worksheet.
         table: the platform's export, which says who is who; None where its numbers are the ids.
         by: the column of that table with the ids.

@@ -46,9 +46,6 @@ def unpack(
     """Unpack what a class handed in into ``submitted/<student>/<assignment>/``.
 
     Args:
-        course: the course folder.
-        assignment: the assignment's id.
-        archive: the platform's archive.
         table: the platform's export, which says who is who; None where its numbers are the ids.
         by: the column of that table with the ids.
         zone: of the times in that table.

@@ -35,7 +35,6 @@ def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> No
 
     Args:
         folder: the course's.
-        assignment: the assignment's id.
         target: where to put it.
         secret: whether the inputs of checks depend on a secret, as they should where students cannot read
             it. It is made of the course's own, which cannot be told from it.

@@ -74,7 +74,6 @@ def grade_into(
     """Grade in the container of a platform that reads a file of results.
 
     Args:
-        results: the file.
         packed: what `pack` made.
         submission: the folder with the notebook.
         as_results: turns what became of it, and the isolation, into what the platform reads.

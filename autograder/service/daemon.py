@@ -54,7 +54,6 @@ class GradingService:
     """Grades what comes in to a course.
 
     Args:
-        folder: the course folder.
         isolation: see `autograder.sandbox.bubblewrap`.
         tell: takes a line for whoever looks on.
 
