@@ -192,48 +192,25 @@ def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRe
         )
     if isinstance(drawn, list):
         drawn = Call(drawn)
+    common |= vars(drawn)  # a request has the fields of what is drawn
+    method = getattr(drawn, "method", None)
+    called = getattr(part.reference, method) if method else part.reference
+    common["names"] = _argument_names(called, len(drawn.arguments))
     if isinstance(drawn, Drawing):
-        return DrawingRequest(
-            **common,
-            arguments=drawn.arguments,
-            names=_argument_names(part.reference, len(drawn.arguments)),
-            keywords=drawn.keywords,
-            on_axes=drawn.on_axes,
-        )
+        return DrawingRequest(**common)
     if isinstance(drawn, Call):
-        return CallRequest(
-            **common,
-            arguments=drawn.arguments,
-            names=_argument_names(part.reference, len(drawn.arguments)),
-            memory=memory,
-            times=drawn.times,
-            anew=drawn.anew,
-            tries=drawn.tries,
-            traces=traces,
-        )
+        return CallRequest(**common, memory=memory, traces=traces)
     dtype = drawn.dtype or case.dtype
-    method = getattr(part.reference, drawn.method) if drawn.method else part.reference
     state: dict[str, Tensor] = {}
     if drawn.method is not None and not case.raises:
         shapes = shapes_of(part.reference, drawn.construct, drawn.keywords)
         state = drawn_weights(shapes, randn.generator) | drawn.state
-    return ModuleRequest(
-        **common,
-        arguments=drawn.arguments,
-        names=_argument_names(method, len(drawn.arguments)),
-        memory=memory,
-        times=drawn.times,
-        construct=list(drawn.construct),
-        keywords=drawn.keywords,
-        dtype=str(dtype).removeprefix("torch."),
-        state={name: value.to(dtype) for name, value in state.items()},
-        fitted=drawn.fitted,
-        training=drawn.training,
-        method=drawn.method,
-        rested=drawn.rested,
-        before=drawn.before,
-        before_method=drawn.before_method,
-    )
+    common |= {
+        "construct": list(drawn.construct),
+        "dtype": str(dtype).removeprefix("torch."),
+        "state": {name: value.to(dtype) for name, value in state.items()},
+    }
+    return ModuleRequest(**common, memory=memory)
 
 
 def _argument_names(function: Callable[..., Any], number: int) -> list[str]:

@@ -147,7 +147,8 @@ def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_
         re.search(rf"^[^\S\n]*#.*\b(def|class)\s+{name}\b", cell, re.MULTILINE) for cell in cells
     ):
         return f"No `{name}`: its definition is commented out. Take the `#` away before each line."
-    others = [one.name for cell in cells for one in _all_definitions(cell)]
+    bodies = (statements_of(cell) for cell in cells)
+    others = [one.name for body in bodies for one in body if isinstance(one, Definition)]
     alike = difflib.get_close_matches(name, others, n=1, cutoff=0.8)
     if alike:
         return f"No `{name}`: no cell defines it, but one defines `{alike[0]}`. Is the name meant to be `{name}`?"
@@ -223,15 +224,6 @@ def _bound_by(statement: ast.stmt) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-
-
-def _all_definitions(cell: str) -> Iterator[Definition]:
-    """The functions and classes at the top of a cell."""
-    try:
-        tree = ast.parse(as_python(cell))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from (one for one in tree.body if isinstance(one, Definition))
 
 
 def why_unanswered(name: str, cells: Sequence[str], untouched: bool = False) -> str:
