@@ -152,20 +152,16 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
     Raises:
         CourseError: it is no such folder.
     """
-    from nbgrader.api import Comment, Grade, Gradebook
+    from nbgrader.api import Comment, Grade
 
     from autograder.batch.course import open_assignment
     from autograder.batch.entries import one_transaction
-    from autograder.batch.run_lock import nothing_lost
+    from autograder.batch.run_lock import open_gradebook
 
     coursedir = open_assignment(course, assignment).coursedir
     changed = list(_changed(folder / GRADEBOOK))
     written, refused = 0, []
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-        one_transaction(gradebook),
-    ):
+    with open_gradebook(coursedir) as gradebook, one_transaction(gradebook):
         for table, key, cell, before, after in changed:
             row = gradebook.db.get(Grade if table == "grade" else Comment, key)
             now = {column: getattr(row, column, None) for column in after}

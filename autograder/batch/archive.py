@@ -190,10 +190,8 @@ def _pack(target: Path, manifest: Manifest, paths: Mapping[str, Path]) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
         for name, described in manifest.files.items():
-            path, info = (
-                paths[name],
-                zipfile.ZipInfo(name),
-            )  # of 1980: the manifest has the true time
+            # of 1980: the manifest has the true time
+            path, info = paths[name], zipfile.ZipInfo(name)
             info.compress_type = zipfile.ZIP_DEFLATED
             with path.open("rb") as file, archive.open(info, "w", force_zip64=True) as packed:
                 shutil.copyfileobj(file, packed)

@@ -229,7 +229,8 @@ def table_rows(
         cells += ["" if points is None else points for points in given]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        cells += [made_again(row, earlier), _in_words(row.courses_own)]
+        own = " | ".join(f"{part} {how}" for part, how in row.courses_own.items())
+        cells += [made_again(row, earlier), own]
         cells += [isolation, f"{row.seconds:.2f}"]
         yield list(map(harmless, cells))
     of = max((row.of for row in rows), default=0)
@@ -276,10 +277,6 @@ def as_text(rows: Sequence[StudentResult], roster: Roster = MappingProxyType({})
 
 def _marked_by_a_person(rows: Sequence[StudentResult]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.marked))
-
-
-def _in_words(courses_own: Mapping[str, str]) -> str:
-    return " | ".join(f"{part} {how}" for part, how in courses_own.items())
 
 
 def _marked(row: StudentResult, name: str) -> str:

@@ -71,15 +71,7 @@ class RecurringMistake:
 
 @dataclass(frozen=True)
 class Standing:
-    """One assignment of the term.
-
-    Attributes:
-        assignment: its id.
-        title: in words.
-        handed_in, late: numbers of students.
-        of: points that can be had.
-        mean, median: of the points of those who handed in, late penalty taken off.
-    """
+    """One assignment of the term, and the points of those who handed in, late penalty taken off."""
 
     assignment: str
     title: str

@@ -146,10 +146,8 @@ def _refuse_unknown(course: Path, gradebook: Gradebook, student: str) -> None:
 
 
 def _carried_out(options: argparse.Namespace) -> str:
-    from nbgrader.api import Gradebook
-
     from autograder.batch.course import open_assignment
-    from autograder.batch.run_lock import nothing_lost
+    from autograder.batch.run_lock import open_gradebook
 
     asked = bool(options.student), bool(options.length), options.remove
     if asked not in ((False, False, False), (True, True, False), (True, False, True)):
@@ -159,10 +157,7 @@ def _carried_out(options: argparse.Namespace) -> str:
         )
     course, assignment = options.course, options.assignment.rstrip("/")
     coursedir = open_assignment(course, assignment).coursedir
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    with open_gradebook(coursedir) as gradebook:
         due = gradebook.update_or_create_assignment(assignment).duedate
         if options.student:
             if options.length:

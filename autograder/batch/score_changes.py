@@ -28,13 +28,7 @@ HEAD_BY_HAND = ("removed (UTC)", "student", "cell", "by hand", "of", "extra cred
 
 @dataclass(frozen=True)
 class CellScore:
-    """What one cell earned.
-
-    Attributes:
-        score: what counts.
-        of: what can be had.
-        by_hand: a person gave it, or some of it.
-    """
+    """What one cell earned, what can be had there, and whether a person gave any of it."""
 
     score: float
     of: float

@@ -50,14 +50,11 @@ class StudentResult:
         parts, possible: points by part, and those that there are.
         marked: points by the cells that a person marks; None while they wait.
         reasons: the sentences for the table.
-        findings: what went wrong, by part.
-        signatures: how each part is called, with shapes.
-        seconds: what running and deciding took.
+        findings, signatures, seconds, courses_own: as of a `Summary`.
         failed: it could not be run.
         needs_person: somebody must look.
         came_in, due: UTC, the second with this student's extension; None where nobody said.
         penalty: points taken off for coming in late.
-        courses_own: the parts whose answer is the course's own code, and how far it is.
         shown: digest of all that the feedback page shows.
     """
 

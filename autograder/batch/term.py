@@ -112,18 +112,13 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     Raises:
         CourseError: the rules cannot be, or name an assignment without points.
     """
-    from nbgrader.api import Gradebook
-
     from autograder.batch.course import open_course
-    from autograder.batch.run_lock import nothing_lost
+    from autograder.batch.run_lock import open_gradebook
 
     where = rules_file or course / RULES
     rules = read_rules(where)
     coursedir = open_course(course).coursedir
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    with open_gradebook(coursedir) as gradebook:
         worth = {
             assignment.name: assignment.max_score
             for assignment in sorted(gradebook.assignments, key=lambda one: by_number(one.name))

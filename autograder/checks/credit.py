@@ -30,11 +30,10 @@ from autograder.checks.diagnosis import (
     alike,
     does_the_same,
     drew_the_same,
-    size_of,
     tells_much,
     tells_of_mistakes,
 )
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, size_of
 from autograder.checks.judge import problem_with
 from autograder.checks.mistakes import Mistake
 from autograder.checks.verdicts import Waived

@@ -8,7 +8,6 @@ one that does so in a whole step, beside something that has no name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -29,7 +28,7 @@ from autograder.checks.compare import (
     strict_differences,
     values_agree,
 )
-from autograder.checks.drawn_cases import CaseRun, is_a_state, state_of
+from autograder.checks.drawn_cases import CaseRun, is_a_state, size_of, state_of
 from autograder.checks.explain.evidence import Sentences, as_array
 from autograder.checks.judge import problem_with, takes_too_much, wrong_error
 from autograder.checks.mistakes import Mistake
@@ -163,12 +162,6 @@ def _tells(item: CaseRun) -> bool:
         return True
     value = item.actual.value
     return item.actual.status == "returned" and not isinstance(value, bool)
-
-
-def size_of(item: CaseRun) -> int:
-    """How many numbers go into a case, which is roughly what it costs."""
-    values = [*item.request.arguments, *state_of(item.request).values()]
-    return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
 
 
 def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosis | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -145,6 +146,19 @@ def state_of(request: AnyRequest) -> dict[str, Tensor]:
     return request.state if isinstance(request, ModuleRequest) else {}
 
 
+def size_of(item: CaseRun) -> int:
+    """How many numbers go into a case, which is roughly what it costs."""
+    values = [*item.request.arguments, *state_of(item.request).values()]
+    return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
+
+
+def arguments_of(request: AnyRequest) -> dict[str, Any]:
+    """The arguments by their names; of several calls, those of the first."""
+    if isinstance(request, ChainRequest):
+        return dict(zip(request.argument_names[0], request.arguments[0], strict=False))
+    return dict(zip(request.names, request.arguments, strict=False))
+
+
 def method_of(request: AnyRequest) -> str | None:
     """The method that is called; None where it is no module's."""
     return request.method if isinstance(request, ModuleRequest) else None
@@ -215,11 +229,12 @@ def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRe
 
 def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
     """The names of the first arguments, as the text of the assignment calls them."""
-    return _parameters(function)[:number]
+    return parameters_of(function)[:number]
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's parameters, or of a class's constructor."""
     return [name for name in inspect.signature(function).parameters if name != "self"]
 
 

@@ -32,9 +32,8 @@ def problem_with(item: CaseRun, expected: Observation | None = None) -> Problem 
     try:
         return _problem(item, expected or item.expected)
     except Exception as error:  # noqa: BLE001 (noted, and a person looks)
-        if (
-            expected is None
-        ):  # a wrong answer of ours may be of any shape, and then explains nothing
+        # a wrong answer of ours may be of any shape, and then explains nothing
+        if expected is None:
             note(f"comparing `{item.part.name}` in the case '{item.case.label}'", error)
         return Problem(Kind.ODD, "the result could not be compared")
 

@@ -489,9 +489,8 @@ class FilesBeside:
         todo, found = [cell], dict[str, bytes]()
         while todo and self._unnamed:
             text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
-            words = set(
-                re.findall(r"\w+", text)
-            )  # so that a text is not searched once for each file
+            # so that a text is not searched once for each file
+            words = set(re.findall(r"\w+", text))
             near = [each for each in self._unnamed if self._words[each] <= words]
             # a name of several words stands there somewhere; to look for its ends takes far longer
             for module in [one for one in near if one in words or one in text]:

@@ -65,12 +65,7 @@ NOTED = CallRequest(subject="_noted", arguments=[], names=[])
 
 @dataclass(frozen=True)
 class OwnQuestion:
-    """A question on a student's own code.
-
-    Attributes:
-        text: what is asked, with the code.
-        answer: the number that is right.
-    """
+    """A question on a student's own code, with that code, and the number that is right."""
 
     text: str
     answer: float

@@ -61,7 +61,8 @@ class Progress:
 
     def __init__(self, notebook: NotebookNode, tell: Callable[[str], None]) -> None:
         code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-        checks = [cell for cell in code if _is_check(cell)]
+        starts = [cell for cell in code if grade_id_of(cell).startswith(CHECK)]
+        checks = [cell for cell in starts if graded_part(cell.source)]
         self._places = {id(cell): place for place, cell in enumerate(code, start=1)}
         self._parts = {id(cell): place for place, cell in enumerate(checks, start=1)}
         self._tell = tell
@@ -73,10 +74,6 @@ class Progress:
             self._tell(f"deciding part {self._parts[id(cell)]} of {len(self._parts)}: {name}")
         elif id(cell) in self._places:
             self._tell(f"running cell {self._places[id(cell)]} of {len(self._places)}")
-
-
-def _is_check(cell: NotebookNode) -> bool:
-    return grade_id_of(cell).startswith(CHECK) and bool(graded_part(cell.source))
 
 
 def check_notebook(

@@ -84,11 +84,6 @@ def job_of(folder: Path, assignment: str) -> Job:
         )
 
 
-def with_files(job: Job, notebook: str, files: dict[str, bytes]) -> Job:
-    """The job for one submission."""
-    return replace(job, notebook=notebook, files=files)
-
-
 def requirements(folder: Path) -> str:
     """The engine's requirements, one a line, pinned where the course folder has a ``requirements.lock``."""
     lock = folder / "requirements.lock"

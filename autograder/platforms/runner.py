@@ -24,7 +24,7 @@ from autograder.grade.submission import (
     notebook_in_folder,
     read_text,
 )
-from autograder.platforms.packaging import JOB, with_files
+from autograder.platforms.packaging import JOB
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.kernels import close, own_kernels
 
@@ -55,7 +55,8 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
     try:
         notebook = read_text(notebook_in_folder(submission, job.assignment))
         files, _ = files_beside(submission)
-        report = attempt(with_files(job, notebook, files), own_kernels(isolation, job.modules))
+        job = replace(job, notebook=notebook, files=files)
+        report = attempt(job, own_kernels(isolation, job.modules))
     except InvalidSubmission as problem:
         report = problem.report
     finally:

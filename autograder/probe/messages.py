@@ -60,11 +60,7 @@ class CallRequest(RepeatedRequest, frozen=True, kw_only=True, tag="call"):
 
 
 class ChainRequest(Request, frozen=True, kw_only=True, tag="chain"):
-    """Calls one after the other: ``arguments`` holds a list for each of them.
-
-    Attributes:
-        argument_names: the names of each call's arguments.
-    """
+    """Calls one after the other: ``arguments`` holds a list for each of them, and so do their names."""
 
     argument_names: list[list[str]]
 
@@ -97,12 +93,7 @@ class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
 
 
 class DrawingRequest(Request, frozen=True, kw_only=True, tag="drawing"):
-    """A call of a function that draws.
-
-    Attributes:
-        keywords: further arguments.
-        on_axes: whether it is given matplotlib Axes to draw on, as ``ax``.
-    """
+    """A call of a function that draws, on matplotlib Axes that it is given as ``ax`` or on its own."""
 
     keywords: dict[str, Any] = field(default_factory=dict)
     on_axes: bool = False

@@ -141,12 +141,7 @@ class Zygote:
 
 @dataclass(frozen=True)
 class Address:
-    """What another process must know of a zygote, beside the socket on which it reads.
-
-    Attributes:
-        isolation: of its forks.
-        modules: of the course, those that they may import.
-    """
+    """What another process must know of a zygote and its forks, beside the socket on which it reads."""
 
     isolation: str
     modules: tuple[str, ...]

@@ -16,6 +16,7 @@ from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import (
     CaseRun,
+    arguments_of,
     is_in_train_mode,
     is_left_to_chance,
     method_of,
@@ -23,7 +24,7 @@ from autograder.checks.drawn_cases import (
 )
 from autograder.checks.explain.evidence import Explanation
 from autograder.checks.problem import Kind
-from autograder.probe.messages import AnyRequest, ChainRequest, ModuleRequest
+from autograder.probe.messages import AnyRequest, ModuleRequest
 
 LOUD = 50.0  # an input with larger numbers is out of the ordinary
 
@@ -252,7 +253,7 @@ def _traits(item: CaseRun) -> dict[str, bool]:
             found[name] = sizes[letter] > 1
     if isinstance(expected, bool):
         found["True"] = expected
-    given = {**_arguments_of(request), **built_with(item)}
+    given = {**arguments_of(request), **built_with(item)}
     for name, default in _defaults(item.part).items():
         value = given.get(name, default)
         found[f"`{name}`"] = not (
@@ -265,13 +266,6 @@ def _traits(item: CaseRun) -> dict[str, bool]:
             for number in range(1, 5):
                 found[f"{number} axes of `{name}`"] = value.ndim == number
     return found
-
-
-def _arguments_of(request: AnyRequest) -> dict[str, Any]:
-    """The arguments by their names; of several calls, those of the first."""
-    if isinstance(request, ChainRequest):
-        return dict(zip(request.argument_names[0], request.arguments[0], strict=False))
-    return dict(zip(request.names, request.arguments, strict=False))
 
 
 def _is_called_again(item: CaseRun) -> bool:
