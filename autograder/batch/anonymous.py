@@ -146,9 +146,6 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
     Only what they changed is taken, so that several folders can be taken back one after the other. Where
     the course's own gradebook has changed since, too, and to something else, its entry stays.
 
-    Args:
-        course, assignment, folder: as for `hand_to_graders`.
-
     Raises:
         CourseError: it is no such folder.
     """

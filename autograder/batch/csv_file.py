@@ -111,11 +111,7 @@ class Table:
         return exact or alike
 
     def column(self, name: str) -> int:
-        """The one column of this name.
-
-        Raises:
-            TableError: there is none, or several.
-        """
+        """The one column of this name; a `TableError` if there is none, or several."""
         places = self.columns(name)
         if len(places) != 1:
             found = f"{len(places)} of them" if places else "none"

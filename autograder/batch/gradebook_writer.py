@@ -45,11 +45,7 @@ SERVED = (".csv", ".gif", ".jpeg", ".jpg", ".npy", ".npz", ".png", ".py", ".txt"
 
 
 class GradebookWriter:
-    """Takes results, records them, and keeps a row for each student.
-
-    Args:
-        kept: folder with the results and the journal of what has been recorded.
-    """
+    """Takes results, records them, also in the journal of a folder, and keeps a row for each student."""
 
     def __init__(
         self,

@@ -117,15 +117,7 @@ def compare(
     removed: Sequence[ByHand],
     written: bool,
 ) -> ScoreChanges:
-    """Hold the scores of a class before a grading against those after it.
-
-    Args:
-        before, after: as `scores_of` gives them.
-        change: what became of the assignment's cells.
-        handed_in_again: students whose work is another one than was graded before.
-        removed: what a person gave for cells that are gone.
-        written: as in `ScoreChanges`.
-    """
+    """Hold the scores of a class before a grading against those after it, both as `scores_of` gives them."""
     known = sorted(after.keys() & before.keys())
     changed = []
     for student in known:

@@ -45,9 +45,7 @@ Find = Callable[[], Diagnosis | None]
 def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
     """The steps that failed, in their order, each with why it keeps its points, if it does.
 
-    Args:
-        find: what is behind all of them, as `diagnosis_of` says; asked only where more than one step
-            failed.
+    What is behind all of them, as `diagnosis_of` says, is asked for only where more than one step failed.
     """
     part = attempts[0].part
     wrong = {item.step for item in attempts if item.problem}

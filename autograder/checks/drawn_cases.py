@@ -75,11 +75,7 @@ class DrawnCases:
         ]
 
     def refuse_stopped_reference(self) -> None:
-        """See to it that ours returns wherever no error is asked for.
-
-        Raises:
-            GraderError: it does not, so that nobody can tell who is wrong.
-        """
+        """Raise a `GraderError` where ours gives no result and no error is asked for: nobody can tell who is wrong."""
         for (_, case), seen in zip(self.plan, self.expected, strict=True):
             if seen.status != "returned" and not case.raises:
                 error = seen.error

@@ -26,7 +26,6 @@ def problem_with(item: CaseRun, expected: Observation | None = None) -> Problem 
     What came back has been checked where it arrived, so an error here is the grader's own.
 
     Args:
-        item: the try.
         expected: what counts as right, if not what the reference does.
     """
     try:

@@ -46,7 +46,6 @@ def is_as_handed_out(name: str, cells: Sequence[str], handed_out: str) -> bool:
     Comments, docstrings, blank lines and the form of the code do not count.
 
     Args:
-        name: of the function or class.
         handed_out: source of the cell in which the name was handed out; empty if that is not known.
     """
     given = next(_definitions(name, handed_out), None)

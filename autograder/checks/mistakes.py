@@ -217,11 +217,7 @@ def mistakes_of(
 
 
 def class_of(step: Callable[..., Any]) -> type:
-    """The class in whose body a method is defined.
-
-    Raises:
-        ValueError: it is no method of a class in a module.
-    """
+    """The class of a module in whose body a method is defined; a `ValueError` if there is none."""
     name, _, own = step.__qualname__.rpartition(".")
     found = vars(sys.modules[step.__module__]).get(name)
     if not isinstance(found, type) or vars(found).get(own) is not step:

@@ -284,11 +284,7 @@ DONE_TO_CELLS = {"added": "added to the assignment since you got it"}
 
 
 class Room:
-    """How much of a student's own a page takes.
-
-    Args:
-        most: characters of HTML.
-    """
+    """How much of a student's own a page takes, in characters of HTML."""
 
     def __init__(self, most: int) -> None:
         self.left = most

@@ -54,11 +54,7 @@ KEPT_METADATA = ("nbgrader", "deletable", "editable")
 
 
 def run_job(job: Job, kernels: Kernels) -> Report:
-    """Grade one submission in a kernel of its own.
-
-    Raises:
-        ZygoteError: kernels cannot be had, which is no fault of the submission.
-    """
+    """Grade one submission in a kernel of its own."""
     began = time.perf_counter()
     try:
         notebook = notebook_in(job.notebook)
@@ -194,10 +190,7 @@ def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float |
 
 
 class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
-    """`grading.Kernel` over a channel, without nbclient.
-
-    Args:
-        kernels, limits, files, disallowed_lists, closed: as for a `KernelClient`.
+    """`grading.Kernel` over a channel, without nbclient; what it is given is given to a `KernelClient`.
 
     Raises:
         NotebookStopped: it does not take the files.

@@ -54,8 +54,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
     """A kernel of a zygote's own kind, `autograder.sandbox.kernel`, for one notebook.
 
     Args:
-        zygote: where to fork it.
-        limits: what the notebook may use.
         files: (name, content) of the files beside the notebook, with plain relative names.
         closed: what no code in it can use, from its first cell on.
         disallowed_lists: what it will be told to close while it is asked.
@@ -114,8 +112,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         """Run a cell.
 
         Args:
-            code: its source.
-            cell: its id.
             take: is given the type and content of each output message, as it comes.
             asks: see `CellOrder`.
 

@@ -97,11 +97,7 @@ class Zygote:
             ).result()  # fmt: skip
 
     def wait_until_ready(self) -> None:
-        """Wait until all is imported; from then on this returns at once.
-
-        Raises:
-            ZygoteError: it ended instead, or takes too long.
-        """
+        """Wait until all is imported; from then on this returns at once. A `ZygoteError` says why it never will."""
         if self._ready:
             return
         self.requests.settimeout(SECONDS_TO_IMPORT)
