@@ -124,9 +124,8 @@ def by_hand(grades: Iterable[Any]) -> Iterator[str]:
     given = []
     for grade in grades:
         if grade.manual_score is not None:
-            now = (
-                "" if grade.auto_score is None else f", this version would get {grade.auto_score:g}"
-            )
+            score = grade.auto_score
+            now = "" if score is None else f", this version would get {score:g}"
             given.append(f"{grade.name.removeprefix(CHECK)} ({grade.manual_score:g}{now})")
     if given:
         yield f"graded by hand for an earlier version: {', '.join(given)}"

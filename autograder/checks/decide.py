@@ -197,11 +197,9 @@ def decide(
     untouched = not alone.all_right and time.spent_on(
         lambda: is_as_handed_out(part.name, cells, handed_out), otherwise=False
     )
-    hidden = (
-        time.spent_on(lambda: what_hides_it(part.name, cells), otherwise="")
-        if alone.may_be_hidden
-        else ""
-    )
+    hidden = ""
+    if alone.may_be_hidden:
+        hidden = time.spent_on(lambda: what_hides_it(part.name, cells), otherwise="")
 
     def elsewhere(verdict: PartVerdict) -> str:
         """What of the rest of the notebook belongs to what is wrong."""

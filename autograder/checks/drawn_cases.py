@@ -79,13 +79,9 @@ class DrawnCases:
         for (_, case), seen in zip(self.plan, self.expected, strict=True):
             if seen.status != "returned" and not case.raises:
                 error = seen.error
+                why = f"{error.type}: {error.message}, in `{error.line}`" if error else seen.status
                 raise GraderError(
-                    f"our own `{self.part.name}` gives no result in the case '{case.label}': "
-                    + (
-                        f"{error.type}: {error.message}, in `{error.line}`"
-                        if error
-                        else seen.status
-                    )
+                    f"our own `{self.part.name}` gives no result in the case '{case.label}': {why}"
                 )
 
     def done_by(self, answer: Callable[..., Any], number: int) -> Observation:
@@ -232,6 +228,12 @@ def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
 def parameters_of(function: Callable[..., Any]) -> list[str]:
     """The names of a function's parameters, or of a class's constructor."""
     return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters that may be left out, with their defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in parameters if each.default is not each.empty}
 
 
 def _made_once(reference: Callable[..., Any], request: AnyRequest) -> Callable[..., Any]:

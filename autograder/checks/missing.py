@@ -30,6 +30,7 @@ LATER_PYTHON = (
     ((3, 12), r"type\s+\w+.*=", "a name for a type is given without the word `type`"),
     ((3, 14), r"except\s+[\w.]+\s*,", "several errors stand in parentheses"),
 )
+NO_PACKAGE = ("ImportError", "ModuleNotFoundError")
 KEEPING = ("capture", "prun", "time")  # magics of cells that run them where the notebook runs
 
 
@@ -142,9 +143,8 @@ def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_
             f"No `{name}`: the cell that defines it stands below the place where it is asked for. Move it "
             "up to where the text has it, and run the notebook from top to bottom."
         )
-    if any(
-        re.search(rf"^[^\S\n]*#.*\b(def|class)\s+{name}\b", cell, re.MULTILINE) for cell in cells
-    ):
+    commented_out = re.compile(rf"^[^\S\n]*#.*\b(def|class)\s+{name}\b", re.MULTILINE)
+    if any(map(commented_out.search, cells)):
         return f"No `{name}`: its definition is commented out. Take the `#` away before each line."
     bodies = (statements_of(cell) for cell in cells)
     others = [one.name for body in bodies for one in body if isinstance(one, Definition)]
@@ -183,7 +183,7 @@ def _typing_error(name: str, error: SyntaxError) -> str:
 def _what_to_do(stopped: StoppedCell) -> str:
     if stopped.kind == "NotImplementedError":
         return "That line was handed out with the cell. Delete it, and the definition below it will count."
-    if stopped.kind in ("ImportError", "ModuleNotFoundError"):
+    if stopped.kind in NO_PACKAGE:
         return "That package is not there where this is graded. Can you do without it?"
     return "Mend that line, or move it into a cell of its own below your answer."
 
@@ -198,10 +198,7 @@ def why_not_there(name: str, around: Surroundings) -> str:
         first = written_out(binding).partition("\n")[0]
         if not first:
             continue
-        if isinstance(binding, ast.Import | ast.ImportFrom) and stopped.kind in (
-            "ImportError",
-            "ModuleNotFoundError",
-        ):
+        if isinstance(binding, ast.Import | ast.ImportFrom) and stopped.kind in NO_PACKAGE:
             return (
                 f"`{name}` is not there, because `{first}` stopped with {stopped.error}. That package is "
                 "not there where this is graded. Can you do without it?"

@@ -40,11 +40,9 @@ def place_of(course: Path, assignment: str) -> Path:
 def read_history(course: Path, assignment: str) -> ReleaseHistory:
     """What is known of an assignment's earlier releases; nothing if it has never changed."""
     path = place_of(course, assignment)
-    return (
-        msgspec.json.decode(path.read_bytes(), type=ReleaseHistory)
-        if path.exists()
-        else ReleaseHistory()
-    )
+    if not path.exists():
+        return ReleaseHistory()
+    return msgspec.json.decode(path.read_bytes(), type=ReleaseHistory)
 
 
 def write_history(course: Path, assignment: str, earlier: ReleaseHistory) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import (
     CaseRun,
     arguments_of,
+    defaults_of,
     is_in_train_mode,
     is_left_to_chance,
     method_of,
@@ -316,14 +317,9 @@ def _has_an_empty_row(item: CaseRun) -> bool:
 @cache
 def _defaults(part: Part) -> dict[str, Any]:
     """Arguments that may be left out, of the function, or of a module and its forward."""
-    found: dict[str, Any] = {}
-    functions: list[Callable[..., Any]] = [part.reference]
+    found = defaults_of(part.reference)
     if isinstance(part.reference, type) and hasattr(part.reference, "forward"):
-        functions.append(part.reference.forward)
-    for function in functions:
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.default is not inspect.Parameter.empty:
-                found[name] = parameter.default
+        found |= defaults_of(part.reference.forward)
     return found
 
 
