@@ -66,19 +66,7 @@ class ChainRequest(Request, frozen=True, kw_only=True, tag="chain"):
 
 
 class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
-    """A module that is built, given weights, and used.
-
-    Attributes:
-        construct, keywords: arguments of its constructor.
-        dtype: of its parameters, such as "float64".
-        state: weights by name.
-        fitted: weights of other lengths than the module's own are cut, or filled with zeros.
-        training: whether it is in train mode.
-        method: what is called; None looks at what a new module holds.
-        rested: whether it was called so in eval mode before.
-        before: the arguments of another call that was made before.
-        before_method: what was called then; None is the same method.
-    """
+    """A module that is built, given weights, and used, as `autograder.checks.cases.Build` says."""
 
     construct: list[Any] = field(default_factory=list)
     keywords: dict[str, Any] = field(default_factory=dict)
