@@ -239,6 +239,10 @@ def when_it_came(claimed: datetime, changed: float) -> datetime:
     """When a submission came in: the time in its name, unless its files say that it was later.
 
     A student can choose the name, but cannot set back when files were last changed (their ctime).
+
+    Args:
+        claimed: UTC, from the name.
+        changed: when its folder or its files were last changed, in seconds since 1970.
     """
     seen = utc(changed)
     apart = (seen - claimed).total_seconds()
@@ -265,6 +269,9 @@ class Copy:
 
     Too many files and folders are left out. One that is too large, as it is stored or as it is read,
     becomes an empty file of the same size, which takes no disk, so that grading can say how large it was.
+
+    Args:
+        owner: number of the account.
     """
 
     def __init__(self, owner: int) -> None:
@@ -373,6 +380,10 @@ def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incomin
 
     It has to have been left alone for a moment; a changed notebook is another submission. When it was
     changed, its owner may have chosen: a time to come is taken for now, one before 1970 for 1970.
+
+    Args:
+        submitted: the folder.
+        assignments: ids of the course's assignments.
     """
     students = sorted(os.listdir(submitted)) if submitted.is_dir() else []
     for student in students:
