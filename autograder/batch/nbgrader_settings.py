@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nbformat.v4 import new_notebook
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, GenerateAssignment
+from nbgrader.preprocessors import ClearSolutions
 
 from autograder.batch import validate
 from autograder.grade.messages import RELEASES
@@ -72,19 +73,10 @@ def use_engine(config: Any) -> None:
     sentences_first(validate)
 
     # What is handed out in the place of a solution may be more than a line that stops.
+    ours = "autograder.release.clear_solutions.ClearSolutionsOrHandOut"
     config.GenerateAssignment.preprocessors = [
-        "nbgrader.preprocessors.IncludeHeaderFooter",
-        "nbgrader.preprocessors.InstantiateTests",
-        "nbgrader.preprocessors.LockCells",
-        "autograder.release.clear_solutions.ClearSolutionsOrHandOut",
-        "nbgrader.preprocessors.ClearOutput",
-        "nbgrader.preprocessors.CheckCellMetadata",
-        "nbgrader.preprocessors.ComputeChecksums",
-        "nbgrader.preprocessors.SaveCells",
-        "nbgrader.preprocessors.ClearHiddenTests",
-        "nbgrader.preprocessors.ClearMarkScheme",
-        "nbgrader.preprocessors.ComputeChecksums",
-        "nbgrader.preprocessors.CheckCellMetadata",
+        ours if step is ClearSolutions else step
+        for step in GenerateAssignment.preprocessors.default()
     ]
 
     # What was handed in is read and graded as in a batch, and its metadata, which the engine has put right,
