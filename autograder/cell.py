@@ -1,6 +1,6 @@
 """What a check cell runs inside the notebook's own kernel: probe here, verdict here, same words.
 
-In grading, `autograder.grade.execute` decides outside this process; what a student reads is the same.
+In grading, `autograder.grade.grading` decides outside this process; what a student reads is the same.
 """
 
 from __future__ import annotations
@@ -21,13 +21,6 @@ def grade(assignment_name: str, part_name: str) -> float:
     """Decide a part of the running notebook, show the verdict, and return the points.
 
     nbgrader takes the number that a grade cell ends with as the points of that cell.
-
-    Args:
-        assignment_name: the assignment's id, such as ``a1_name``.
-        part_name: the function or class to decide.
-
-    Returns:
-        the points earned, from 0 to the points of the part.
 
     Raises:
         KeyError: there is no such part; LookupError: there is no such assignment.
