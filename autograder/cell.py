@@ -22,6 +22,13 @@ def grade(assignment_name: str, part_name: str) -> float:
 
     nbgrader takes the number that a grade cell ends with as the points of that cell.
 
+    Args:
+        assignment_name: the assignment's id, such as ``a1_name``.
+        part_name: the function or class to decide.
+
+    Returns:
+        the points earned, from 0 to the points of the part.
+
     Raises:
         KeyError: there is no such part; LookupError: there is no such assignment.
     """

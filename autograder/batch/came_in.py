@@ -34,7 +34,11 @@ CLOCK = re.compile(r"(?<!\d)\d{1,2}:\d\d")
 
 
 class Times:
-    """When the work of an assignment came in, by student, in UTC; None where that is not known any more."""
+    """When the work of an assignment came in, by student, in UTC; None where that is not known any more.
+
+    Raises:
+        CourseError: they cannot be read any more.
+    """
 
     def __init__(self, course: Path, assignment: str) -> None:
         self.path = course / "grading" / assignment / "came_in.json"

@@ -32,7 +32,11 @@ PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(minute|hour|day|week)s?\s*(?:,|and\b)
 
 
 def length_of(text: str) -> timedelta:
-    """The length of time that words name, as "2 days" or "1 day 12 hours"."""
+    """The length of time that words name, as "2 days" or "1 day 12 hours".
+
+    Raises:
+        argparse.ArgumentTypeError: they name none.
+    """
     minutes = sum(float(count) * UNITS[unit.lower()] for count, unit in PIECE.findall(text))
     if PIECE.sub("", text) or not 0 < minutes < 10 * 365 * UNITS["day"]:
         raise argparse.ArgumentTypeError(
@@ -55,7 +59,11 @@ Seconds = Annotated[float, Meta(ge=-8e13, le=8e13)]  # of which a timedelta can 
 
 
 class Waiting:
-    """Extensions as they were given, by student; kept also when the gradebook has them."""
+    """Extensions as they were given, by student; kept also when the gradebook has them.
+
+    Raises:
+        CourseError: they cannot be read any more.
+    """
 
     def __init__(self, course: Path, assignment: str) -> None:
         self.path = course / "grading" / assignment / "extensions.json"

@@ -169,7 +169,11 @@ def in_words(mark: Mark, decimals: int) -> str:
 
 
 def refuse_unknown(rules: Rules, known: Sequence[str], where: Path) -> None:
-    """Stop where rules speak of an assignment that the course does not have."""
+    """Stop where rules speak of an assignment that the course does not have.
+
+    Raises:
+        CourseError: they do.
+    """
     for name in sorted(rules.named - set(known)):
         raise CourseError(
             f"{where} names {printable(name)}, and the course has no such assignment. "

@@ -29,7 +29,11 @@ def write_csv(path: Path, rows: Iterable[Iterable[object]]) -> None:
 
 
 def rows_in(path: Path) -> list[list[str]]:
-    """The rows of a file that `write_csv` wrote, without the first; none where there is no file."""
+    """The rows of a file that `write_csv` wrote, without the first; none where there is no file.
+
+    Raises:
+        TableError: it cannot be read any more.
+    """
     return [row.values for row in read_table(path).rows] if path.exists() else []
 
 

@@ -188,7 +188,11 @@ class Part:
         return remember
 
     def named(self, *names: str) -> list[Mistake]:
-        """The mistakes of these names, in the order of the names, so that other parts can share them."""
+        """The mistakes of these names, in the order of the names, so that other parts can share them.
+
+        Raises:
+            KeyError: there is no mistake of such a name.
+        """
         for name in names:
             if all(mistake.name != name for mistake in self.mistakes):
                 raise KeyError(f"{self.name} has no mistake '{name}'")

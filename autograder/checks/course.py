@@ -132,7 +132,11 @@ def course_named(package: str) -> Course:
 
 
 def course() -> Course:
-    """The course that a person means who starts a program here."""
+    """The course that a person means who starts a program here.
+
+    Raises:
+        LookupError: there is no package of that name.
+    """
     return course_named(os.environ.get("AUTOGRADER_COURSE", USUAL))
 
 

@@ -54,7 +54,11 @@ KEPT_METADATA = ("nbgrader", "deletable", "editable")
 
 
 def run_job(job: Job, kernels: Kernels) -> Report:
-    """Grade one submission in a kernel of its own."""
+    """Grade one submission in a kernel of its own.
+
+    Raises:
+        ZygoteError: kernels cannot be had, which is no fault of the submission.
+    """
     began = time.perf_counter()
     try:
         notebook = notebook_in(job.notebook)

@@ -214,7 +214,11 @@ def read_plain(path: Path, most: int) -> bytes | None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a notebook's file, or an error as from `read_notebook` and `text_of`."""
+    """The text of a notebook's file, or an error as from `read_notebook` and `text_of`.
+
+    Raises:
+        InvalidSubmission: there is no such file, or it is empty, too large, or no text.
+    """
     return text_of(read_notebook(path))
 
 

@@ -162,7 +162,11 @@ def whose(file: SubmittedFile, assignment: str, others: Sequence[str]) -> str:
 def refuse_anothers(
     files: Sequence[SubmittedFile], assignment: str, others: Sequence[str], archive: Path
 ) -> None:
-    """Refuse an archive in which all notebooks are named like those of another assignment."""
+    """Refuse an archive in which all notebooks are named like those of another assignment.
+
+    Raises:
+        CourseError: it is one.
+    """
     notebooks = [file for file in files if file.own.casefold().endswith(NOTEBOOK)]
     names = {whose(file, assignment, others) for file in notebooks}
     if names and "" not in names:
