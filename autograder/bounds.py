@@ -143,11 +143,7 @@ def _drops_errors(frame: FrameType | None) -> bool:
 
 
 class Allowance:
-    """Processor time that several stages share: what one has used, none that follows has.
-
-    Args:
-        seconds: of all of them together.
-    """
+    """Seconds of processor time that several stages share: what one has used, none that follows has."""
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds

@@ -1,6 +1,6 @@
 """What a check cell runs inside the notebook's own kernel: probe here, verdict here, same words.
 
-In grading, `autograder.grade.execute` decides outside this process; what a student reads is the same.
+In grading, `autograder.grade.grading` decides outside this process; what a student reads is the same.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Bank:
     answers: list[Answer] = field(default_factory=list)
 
     def right(self, part: str) -> Callable[[Callable], Callable]:
-        return self._collect(part, True)
+        return self._collect(lambda code: Answer(part, code, True))
 
     def wrong(
         self,
@@ -75,18 +75,12 @@ class Bank:
         told: str | tuple[str, ...] = (),
         published: str | None = None,
     ) -> Callable[[Callable], Callable]:
-        return self._collect(part, False, _several(named), _several(told), published)
+        true_of_it = _several(named), _several(told), published
+        return self._collect(lambda code: Answer(part, code, False, *true_of_it))
 
-    def _collect(
-        self,
-        part: str,
-        right: bool,
-        named: tuple[str, ...] = (),
-        told: tuple[str, ...] = (),
-        published: str | None = None,
-    ) -> Callable:
+    def _collect(self, answer: Callable[[Callable], Answer]) -> Callable[[Callable], Callable]:
         def remember(code: Callable) -> Callable:
-            self.answers.append(Answer(part, code, right, named, told, published))
+            self.answers.append(answer(code))
             return code
 
         return remember

@@ -34,16 +34,7 @@ MOST_PAIRS = 100  # that the page shows
 
 
 def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentResult]) -> Path:
-    """Compare what a class handed in, and write the page for the instructor, names included.
-
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-        rows: one for each student.
-
-    Returns:
-        the page's path, beside the assignment's journal.
-    """
+    """Compare what a class handed in, and write the page for the instructor, names included, beside the journal."""
     given, locked = given_out(course, assignment)
     answers = dict(_handed_in(course, assignment, locked))
     parts = tuple(points_possible(rows))

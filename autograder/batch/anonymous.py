@@ -71,7 +71,6 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
 
     Args:
         course: the course folder, whose assignment has been graded.
-        assignment: the assignment's id.
         folder: the one to make, which must not be there, or be empty.
 
     Returns:
@@ -147,26 +146,19 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
     Only what they changed is taken, so that several folders can be taken back one after the other. Where
     the course's own gradebook has changed since, too, and to something else, its entry stays.
 
-    Args:
-        course, assignment, folder: as for `hand_to_graders`.
-
     Raises:
         CourseError: it is no such folder.
     """
-    from nbgrader.api import Comment, Grade, Gradebook
+    from nbgrader.api import Comment, Grade
 
     from autograder.batch.course import open_assignment
     from autograder.batch.entries import one_transaction
-    from autograder.batch.run_lock import nothing_lost
+    from autograder.batch.run_lock import open_gradebook
 
     coursedir = open_assignment(course, assignment).coursedir
     changed = list(_changed(folder / GRADEBOOK))
     written, refused = 0, []
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-        one_transaction(gradebook),
-    ):
+    with open_gradebook(coursedir) as gradebook, one_transaction(gradebook):
         for table, key, cell, before, after in changed:
             row = gradebook.db.get(Grade if table == "grade" else Comment, key)
             now = {column: getattr(row, column, None) for column in after}

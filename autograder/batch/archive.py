@@ -87,14 +87,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def taught_in(coursedir: CourseDirectory) -> Iterator[Path]:
-    """Source and release, the packages that lie in the folder, and the files that lie beside them.
-
-    Args:
-        coursedir: nbgrader's view of the folder.
-
-    Yields:
-        paths of files, and of no links and devices.
-    """
+    """Source and release, packages in the folder and the files beside them; no links and no devices."""
     root = Path(coursedir.root)
     for path in sorted(root.iterdir()):
         of_course = not path.name.startswith((".", GRADEBOOK)) and path.suffix not in (
@@ -119,10 +112,6 @@ def _is_kept(path: Path, root: Path) -> bool:
 
 def write_archive(course: Path, target: Path) -> Manifest:
     """Put a course folder into one file.
-
-    Args:
-        course: the folder.
-        target: the file, which must not be there yet.
 
     Raises:
         CourseError: it is there, the gradebook is no SQLite file, or the course is being graded.
@@ -201,10 +190,8 @@ def _pack(target: Path, manifest: Manifest, paths: Mapping[str, Path]) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
         for name, described in manifest.files.items():
-            path, info = (
-                paths[name],
-                zipfile.ZipInfo(name),
-            )  # of 1980: the manifest has the true time
+            # of 1980: the manifest has the true time
+            path, info = paths[name], zipfile.ZipInfo(name)
             info.compress_type = zipfile.ZIP_DEFLATED
             with path.open("rb") as file, archive.open(info, "w", force_zip64=True) as packed:
                 shutil.copyfileobj(file, packed)
@@ -240,10 +227,6 @@ def _described(path: Path) -> ArchivedFile:
 def restore(source: Path, folder: Path) -> Manifest:
     """Make a course folder of an archive: all of it, or nothing.
 
-    Args:
-        source: the archive.
-        folder: the folder to make, which must not be there, or be empty.
-
     Raises:
         CourseError: the folder holds something, or the archive is not what its manifest says.
     """
@@ -268,11 +251,7 @@ def restore(source: Path, folder: Path) -> Manifest:
 
 
 def refuse_used(folder: Path, or_link: bool = False) -> None:
-    """Refuse to make a folder where something is.
-
-    Raises:
-        CourseError: it holds something, or is no folder.
-    """
+    """Refuse to make a folder where something is, with a `CourseError`."""
     used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if used or (or_link and folder.is_symlink()):
         raise CourseError(f"{folder} is there already: name a new folder, or an empty one")
@@ -356,16 +335,11 @@ def _refuse_broken(gradebook: Path) -> None:
 
 
 def start_next_term(course: Path, folder: Path) -> list[str]:
-    """Copy what is taught into a new folder. The checks get a new secret, and the gradebook is empty.
+    """Copy what is taught into a new folder, and name the assignments that are there now.
+
+    The checks get a new secret, and the gradebook is empty.
 
     What texts link to comes along, such as guides, lectures and figures, so that links lead there as well.
-
-    Args:
-        course: the old folder.
-        folder: the new one, which must not be there, or be empty.
-
-    Returns:
-        the assignments that are there now.
 
     Raises:
         CourseError: the folder holds something, or lies in the old one.
@@ -388,12 +362,9 @@ def start_next_term(course: Path, folder: Path) -> list[str]:
 
 
 def with_linked(paths: Iterable[Path], root: Path, of_class: Collection[str]) -> Iterator[Path]:
-    """These files, and those of the same folder to which their texts link, and the texts of these.
+    """These files, and those below `root` to which their texts link, and the texts of these.
 
-    Args:
-        paths: of files.
-        root: the folder.
-        of_class: folders in it that hold what students did, from which nothing comes along.
+    From the folders `of_class`, which hold what students did, nothing comes along.
     """
     todo = [path.resolve() for path in paths]
     known = set(todo)

@@ -32,11 +32,7 @@ RESULT = "autograder"  # of the resources that one step hands to the next
 
 
 class Grade(NbGraderPreprocessor):
-    """Puts the graded notebook in the place of what was handed in.
-
-    Attributes:
-        isolation: "full", or "none" where nothing can be lost.
-    """
+    """Puts the graded notebook in the place of what was handed in."""
 
     isolation = Enum(
         (bubblewrap.FULL, bubblewrap.NONE), bubblewrap.FULL, help="How submissions are kept apart."

@@ -36,10 +36,6 @@ CLOCK = re.compile(r"(?<!\d)\d{1,2}:\d\d")
 class Times:
     """When the work of an assignment came in, by student, in UTC; None where that is not known any more.
 
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-
     Raises:
         CourseError: they cannot be read any more.
     """

@@ -98,11 +98,6 @@ class ByHand:
 def cells_of_source(api: NbGraderAPI, assignment: str, log: Path) -> list[ReleasedCell]:
     """The cells as the source has them today: nbgrader releases it elsewhere, into a gradebook of its own.
 
-    Args:
-        api: nbgrader on the course folder.
-        assignment: the assignment's id.
-        log: where nbgrader logs, for the message.
-
     Raises:
         CourseError: nbgrader cannot release it.
     """
@@ -142,11 +137,6 @@ def state_of_release(api: NbGraderAPI, assignment: str, cells: Sequence[Released
     It is made of the source, what stands beside it or in the course folder's own files, as headers
     and plugins do, and of the code of the grader, the course and nbgrader. Made were the folder that
     students get, and the gradebook's cells.
-
-    Args:
-        api: nbgrader on the course folder.
-        assignment: the assignment's id.
-        cells: those that the gradebook has.
     """
     root, digest = Path(api.coursedir.root), hashlib.sha256(grader_digest().encode())
     source, released = api.coursedir.source_directory, api.coursedir.release_directory
@@ -248,16 +238,8 @@ def bring_up_to(
 ) -> list[ByHand]:
     """Give the gradebook today's cells, and every entry of a student a grade or comment for each.
 
-    It flushes and does not commit: call it within a transaction, and give scores in the same one.
-
-    Args:
-        gradebook: it is changed.
-        assignment: the assignment's id; made if the gradebook has none.
-        cells: as `cells_of_source` gives them.
-        change: what became of them.
-
-    Returns:
-        what a person gave for cells that are gone.
+    What a person gave for cells that are gone comes back. It flushes and does not commit: call it within
+    a transaction, and give scores in the same one.
     """
     session = gradebook.db()
     gradebook.update_or_create_assignment(assignment)

@@ -80,17 +80,9 @@ def write_report(
     isolation: str,
     ungraded: Collection[str] = (),
 ) -> tuple[Path, Path]:
-    """Write the page and the table beside the journal of the assignment.
+    """Write the page (HTML, no names) and the table (CSV) beside the journal; their paths come back.
 
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-        rows: one for each student.
-        isolation: how submissions were kept apart.
-        ungraded: who has handed in, and stands in no row because it is not graded so far.
-
-    Returns:
-        paths of the page (HTML, no names) and of the table (CSV, with names and reasons).
+    Who is `ungraded` has handed in, and stands in no row because it is not graded so far.
     """
     folder = course / "grading" / assignment
     page, table = folder / "class.html", folder / "class.csv"
@@ -123,14 +115,7 @@ def as_page(
 ) -> str:
     """The page, as HTML.
 
-    Args:
-        assignment, title: the id, and what people call it.
-        rows: one for each student.
-        isolation: how submissions were kept apart.
-        students: how many the gradebook knows.
-        term: all assignments so far.
-        again: mistakes that were made in an earlier one, too.
-        missing: how many on the list have handed in nothing.
+    `students` is how many the gradebook knows, and `missing` how many on the list have handed in nothing.
     """
     graded = [row for row in rows if not row.failed]
     points = [row.points for row in graded]
@@ -229,13 +214,7 @@ def table_rows(
 ) -> Iterator[list[object]]:
     """The table with names, points by part and reasons: its head, then a row for each student.
 
-    Those come last who are on the list and have handed in nothing.
-
-    Args:
-        rows: one for each student.
-        isolation: how submissions were kept apart.
-        earlier: who made which mistake in earlier assignments.
-        roster: who is in the class; where there is no such list, the table has no column for names.
+    Those come last who are on the list and have handed in nothing. Without a list there are no names.
     """
     names, marked = list(points_possible(rows)), _marked_by_a_person(rows)
     head = ["student", *["name"] * bool(roster), "points", "of", *names, *marked]
@@ -250,7 +229,8 @@ def table_rows(
         cells += ["" if points is None else points for points in given]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        cells += [made_again(row, earlier), _in_words(row.courses_own)]
+        own = " | ".join(f"{part} {how}" for part, how in row.courses_own.items())
+        cells += [made_again(row, earlier), own]
         cells += [isolation, f"{row.seconds:.2f}"]
         yield list(map(harmless, cells))
     of = max((row.of for row in rows), default=0)
@@ -297,10 +277,6 @@ def as_text(rows: Sequence[StudentResult], roster: Roster = MappingProxyType({})
 
 def _marked_by_a_person(rows: Sequence[StudentResult]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.marked))
-
-
-def _in_words(courses_own: Mapping[str, str]) -> str:
-    return " | ".join(f"{part} {how}" for part, how in courses_own.items())
 
 
 def _marked(row: StudentResult, name: str) -> str:

@@ -71,15 +71,7 @@ class RecurringMistake:
 
 @dataclass(frozen=True)
 class Standing:
-    """One assignment of the term.
-
-    Attributes:
-        assignment: its id.
-        title: in words.
-        handed_in, late: numbers of students.
-        of: points that can be had.
-        mean, median: of the points of those who handed in, late penalty taken off.
-    """
+    """One assignment of the term, and the points of those who handed in, late penalty taken off."""
 
     assignment: str
     title: str
@@ -98,13 +90,7 @@ def points_possible(rows: Sequence[StudentResult]) -> dict[str, float]:
 def part_statistics(
     part: str, earned: Sequence[Mapping[str, float]], possible: float
 ) -> PartStatistics:
-    """What the points of a class say about a part.
-
-    Args:
-        part: its name.
-        earned: the points of each student by part.
-        possible: the points that there are for this one.
-    """
+    """What the points of a class, by student and part, say about one part."""
     points = [own[part] for own in earned]
     others = [sum(own.values()) - own[part] for own in earned]
     discrimination = None
@@ -146,12 +132,7 @@ def earlier_mistakes(course: Path, assignment: str) -> dict[str, MistakesMade]:
 def recurring_in(
     rows: Sequence[StudentResult], earlier: Mapping[str, MistakesMade]
 ) -> list[RecurringMistake]:
-    """The mistakes that somebody made again, the most frequent first.
-
-    Args:
-        rows: of today's assignment.
-        earlier: as `earlier_mistakes` returns it.
-    """
+    """The mistakes of today that somebody had made earlier, the most frequent first."""
     today = mistakes_made(rows)
     found = []
     for name in set().union(*today.values()):

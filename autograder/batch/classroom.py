@@ -75,10 +75,8 @@ def grade_and_compare(
 
     Args:
         course: folder with nbgrader_config.py, solutions/ and submitted/.
-        assignment: the assignment's id.
         progress: told (done, of, what) after each submission, then after each feedback page.
         students: grade only these; all if empty.
-        settings: how to run them.
         engine: what runs them, as `engine_for` opens it.
 
     Returns:
@@ -211,11 +209,7 @@ def job_of_class(
 
 
 def job_of(folder: Path, whole: Job) -> Job:
-    """Everything that grading one submission needs.
-
-    Args:
-        folder: the student's.
-        whole: a job with all that the class has in common.
+    """Everything that grading the submission in a folder needs; what the class has in common is given.
 
     Raises:
         InvalidSubmission: it is not what a student hands in.

@@ -111,11 +111,7 @@ class Table:
         return exact or alike
 
     def column(self, name: str) -> int:
-        """The one column of this name.
-
-        Raises:
-            TableError: there is none, or several.
-        """
+        """The one column of this name; a `TableError` if there is none, or several."""
         places = self.columns(name)
         if len(places) != 1:
             found = f"{len(places)} of them" if places else "none"
@@ -177,9 +173,7 @@ class Table:
 def read_table(path: Path, fewest: int = 2) -> Table:
     """Read a table of values between separators (CSV), whichever of , ; and tab these are.
 
-    Args:
-        path: of a plain file.
-        fewest: columns that it must have.
+    It must have at least `fewest` columns.
 
     Raises:
         TableError: there is no such file, no table with a header in it, or a larger one than is read.

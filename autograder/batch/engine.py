@@ -21,15 +21,11 @@ class Engine(Protocol):
         """
 
     def submit(self, job: bytes, seconds: float) -> Future[bytes]:
-        """Run a `Job` and give its `Report`, both as `to_json` writes them.
+        """Run a `Job` within so many seconds and give its `Report`, both as `to_json` writes them.
 
         A job over which processes die is *poisoned*: its result says so, and a person must look.
         The future raises `EngineError` where no job can be run, and `SandboxError` where a machine
         cannot isolate as was asked.
-
-        Args:
-            job: what to run.
-            seconds: what its notebook may take.
         """
 
     def close(self) -> None:
@@ -39,10 +35,6 @@ class Engine(Protocol):
 @contextlib.contextmanager
 def engine_for(settings: Settings, modules: Sequence[str]) -> Iterator[Engine]:
     """The engine that settings ask for, already starting; it is closed in the end.
-
-    Args:
-        settings: of the class.
-        modules: of the course, those that submissions may import.
 
     Raises:
         EngineError: it is unavailable.

@@ -62,12 +62,7 @@ def points_of(grade: Grade) -> float:
 
 
 class Entries:
-    """The entries of an assignment's students.
-
-    Args:
-        gradebook: an open gradebook.
-        assignment: the assignment's id, which the gradebook knows when it is first asked.
-    """
+    """The entries of an assignment's students; the gradebook knows the assignment when it is first asked."""
 
     def __init__(self, gradebook: Gradebook, assignment: str) -> None:
         self.gradebook, self.name = gradebook, assignment

@@ -61,10 +61,6 @@ Seconds = Annotated[float, Meta(ge=-8e13, le=8e13)]  # of which a timedelta can 
 class Waiting:
     """Extensions as they were given, by student; kept also when the gradebook has them.
 
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-
     Raises:
         CourseError: they cannot be read any more.
     """
@@ -90,11 +86,7 @@ class Waiting:
 def extend(
     course: Path, assignment: str, gradebook: Gradebook, student: str, length: timedelta | None
 ) -> str:
-    """Give a student more time, or take it back; it replaces what was given before.
-
-    Returns:
-        what was done, in words.
-    """
+    """Give a student more time, or take it back, and say so; it replaces what was given before."""
     from nbgrader.api import MissingEntry, Student
 
     Waiting(course, assignment).put(student, length)
@@ -142,11 +134,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_unknown(course: Path, gradebook: Gradebook, student: str) -> None:
-    """Refuse an id that nobody has, where the class's list says who there is.
-
-    Raises:
-        CourseError: nobody has it.
-    """
+    """Refuse an id that nobody has, where the class's list says who there is."""
     from autograder.batch.roster import FILE, roster_of
 
     listed = roster_of(course)
@@ -158,10 +146,8 @@ def _refuse_unknown(course: Path, gradebook: Gradebook, student: str) -> None:
 
 
 def _carried_out(options: argparse.Namespace) -> str:
-    from nbgrader.api import Gradebook
-
     from autograder.batch.course import open_assignment
-    from autograder.batch.run_lock import nothing_lost
+    from autograder.batch.run_lock import open_gradebook
 
     asked = bool(options.student), bool(options.length), options.remove
     if asked not in ((False, False, False), (True, True, False), (True, False, True)):
@@ -171,10 +157,7 @@ def _carried_out(options: argparse.Namespace) -> str:
         )
     course, assignment = options.course, options.assignment.rstrip("/")
     coursedir = open_assignment(course, assignment).coursedir
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    with open_gradebook(coursedir) as gradebook:
         due = gradebook.update_or_create_assignment(assignment).duedate
         if options.student:
             if options.length:

@@ -12,19 +12,11 @@ from autograder.files import plain_name
 
 
 def pack_feedback(course: Path, assignment: str, rows: Sequence[StudentResult]) -> str:
-    """Put the feedback pages of students into one archive, as ``<student>_<assignment>.html``.
+    """Put feedback pages into one archive, as ``<student>_<assignment>.html``; how many, in words.
 
     A student's id is a name of a folder, and may be one that would leave the archive's own folder or
     act where it is unpacked; see `plain_name`. Where two meet, also where case makes no difference,
     the later one gets a number.
-
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-        rows: of the students whose pages are wanted.
-
-    Returns:
-        how many there are, of how many students, and the archive's path, in words.
     """
     target = course / "grading" / assignment / "feedback.zip"
     pages: dict[str, Path] = {}

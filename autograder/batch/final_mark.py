@@ -120,7 +120,6 @@ def mark_of(
     Args:
         points: what counts of each assignment, penalties taken off; where nothing was handed in, 0 counts.
         of: the points that each assignment of the term gives.
-        rules: how they become a mark.
         excused: assignments that do not count for this student.
     """
     share = {

@@ -43,14 +43,10 @@ class Finding:
 
 
 def findings_in(result: Report, student: str) -> Iterator[Finding]:
-    """A finding for each part that lost points.
-
-    Args:
-        result: of the student's submission.
-        student: the id, which is taken out of the code.
-    """
+    """A finding for each part that lost points; the student's id is taken out of the code."""
     lost = {part: verdict for part, verdict in result.verdicts.items() if not verdict.right}
-    cells = _code_cells(result.notebook) if lost else []
+    cells = json.loads(result.notebook)["cells"] if lost else []
+    cells = [cell for cell in cells if cell["cell_type"] == "code"]
     for part, verdict in lost.items():
         yield Finding(
             part,
@@ -62,10 +58,6 @@ def findings_in(result: Report, student: str) -> Iterator[Finding]:
             anonymous(_answer_to(part, cells), student),
             result.behaviours.get(part),
         )
-
-
-def _code_cells(notebook: str) -> list[dict[str, Any]]:
-    return [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
 
 
 def _answer_to(part: str, cells: list[dict[str, Any]]) -> str:

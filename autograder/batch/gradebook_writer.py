@@ -45,16 +45,7 @@ SERVED = (".csv", ".gif", ".jpeg", ".jpg", ".npy", ".npz", ".png", ".py", ".txt"
 
 
 class GradebookWriter:
-    """Takes results, records them, and keeps a row for each student.
-
-    Args:
-        api: nbgrader on the course folder.
-        course: the course folder.
-        assignment: the assignment's id.
-        gradebook: an open gradebook.
-        kept: folder with the results and the journal of what has been recorded.
-        settings: of the class.
-    """
+    """Takes results, records them, also in the journal of a folder, and keeps a row for each student."""
 
     def __init__(
         self,
@@ -382,11 +373,7 @@ class GradebookWriter:
         return made
 
     def _assign_penalty(self, entry: Entry) -> None:
-        """Take off for coming in late what the course's plugin says, by today's score and due date.
-
-        Raises:
-            CourseError: the plugin failed.
-        """
+        """Take off for coming in late what the course's plugin says, by today's score and due date."""
         submission = entry.submission
         due = due_of(submission.assignment.duedate, submission.extension)
         late = 0.0

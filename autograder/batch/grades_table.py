@@ -35,12 +35,7 @@ class GradesTable(ExportPlugin):
 def grades(
     gradebook: Gradebook, assignments: Collection[str] = (), students: Collection[str] = ()
 ) -> Iterator[tuple[object, ...]]:
-    """Every student's score in every assignment, below `COLUMNS`; who handed in nothing has 0.
-
-    Args:
-        gradebook: an open gradebook.
-        assignments, students: only these; all if empty.
-    """
+    """Every student's score in every assignment, or in some, below `COLUMNS`; who handed in nothing has 0."""
     yield COLUMNS
     names, ids = set(map(str, assignments)), set(map(str, students))
     handed_in = {

@@ -14,15 +14,9 @@ from autograder.files import write_whole
 
 
 def read_kept(path: Path, kind: Any, remedy: str) -> dict[str, Any]:
-    """The values of such a file; none if there is no file.
+    """The values of such a file, all of one kind; none if there is no file.
 
-    Args:
-        path: the file.
-        kind: the type of each value.
-        remedy: what to do once a file that cannot be read has been moved away.
-
-    Raises:
-        CourseError: it cannot be read.
+    Of one that cannot be read, a `CourseError` says to move it away, and then the remedy.
     """
     if not path.exists():
         return {}

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nbformat.v4 import new_notebook
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, GenerateAssignment
+from nbgrader.preprocessors import ClearSolutions
 
 from autograder.batch import validate
 from autograder.grade.messages import RELEASES
@@ -64,29 +65,18 @@ def leave_reading_to_the_engine() -> None:
 def use_engine(config: Any) -> None:
     """Let this engine run and decide notebooks, and write the pages that students get.
 
-    nbgrader finds the programs that it calls, whether or not this environment is on PATH.
-
-    Args:
-        config: what ``get_config()`` gives in ``nbgrader_config.py``.
+    The configuration is what ``get_config()`` gives in ``nbgrader_config.py``. nbgrader finds the programs
+    that it calls, whether or not this environment is on PATH.
     """
     use_own_programs()
     leave_reading_to_the_engine()
     sentences_first(validate)
 
     # What is handed out in the place of a solution may be more than a line that stops.
+    ours = "autograder.release.clear_solutions.ClearSolutionsOrHandOut"
     config.GenerateAssignment.preprocessors = [
-        "nbgrader.preprocessors.IncludeHeaderFooter",
-        "nbgrader.preprocessors.InstantiateTests",
-        "nbgrader.preprocessors.LockCells",
-        "autograder.release.clear_solutions.ClearSolutionsOrHandOut",
-        "nbgrader.preprocessors.ClearOutput",
-        "nbgrader.preprocessors.CheckCellMetadata",
-        "nbgrader.preprocessors.ComputeChecksums",
-        "nbgrader.preprocessors.SaveCells",
-        "nbgrader.preprocessors.ClearHiddenTests",
-        "nbgrader.preprocessors.ClearMarkScheme",
-        "nbgrader.preprocessors.ComputeChecksums",
-        "nbgrader.preprocessors.CheckCellMetadata",
+        ours if step is ClearSolutions else step
+        for step in GenerateAssignment.preprocessors.default()
     ]
 
     # What was handed in is read and graded as in a batch, and its metadata, which the engine has put right,

@@ -29,14 +29,9 @@ WORKER = "autograder.batch.worker"
 
 
 class Pool:
-    """Workers that are forked from one zygote, and kernels from another.
+    """Workers that are forked from one zygote, so many side by side, and kernels from another.
 
     Both start to import at once, while the caller does something else.
-
-    Args:
-        workers: how many submissions are graded side by side.
-        isolation: of the kernels, `bubblewrap.FULL` or `bubblewrap.NONE`.
-        modules: of the course, those that submissions may import.
 
     Where full isolation is unavailable nothing is started, and the first job says so: what was asked
     may be wrong in a way that is simpler to put right.
@@ -156,12 +151,7 @@ class Pool:
 
 
 class Worker:
-    """A process that carries out orders, see `autograder.batch.worker`.
-
-    Args:
-        worker: the zygote that it is forked from.
-        kernel: the zygote of its kernels.
-    """
+    """A process that carries out orders, see `autograder.batch.worker`."""
 
     def __init__(self, worker: Zygote, kernel: Zygote) -> None:
         self.kernel = kernel

@@ -69,12 +69,8 @@ class Regrade:
     """One grading of a class, in view of what was graded before.
 
     Args:
-        api: nbgrader on the course folder.
-        course: the course folder.
-        assignment: the assignment's id.
         gradebook: an open gradebook; with `Settings.dry_run` a copy, which may be written.
         kept: folder of the assignment's results.
-        settings: of the class.
 
     Attributes:
         cells: the assignment's cells today.

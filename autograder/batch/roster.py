@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.api import Gradebook, Student
+from nbgrader.api import Student
 
 from autograder.batch.course import open_course
 from autograder.batch.csv_file import Row, Table, TableError, read_own_table
 from autograder.batch.entries import one_transaction
-from autograder.batch.run_lock import nothing_lost
+from autograder.batch.run_lock import open_gradebook
 from autograder.bounds import LONGEST_NAME
 from autograder.files import cut, printable, usual_id
 
@@ -100,10 +100,7 @@ def enrol(course: Path, roster: Roster) -> None:
         return
     folders = (course / coursedir.submitted_directory).glob("*")
     _refuse_other_letters(course, roster, {path.name for path in folders}, "a folder")
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    with open_gradebook(coursedir) as gradebook:
         known = {student.id: student for student in gradebook.students}
         if all(_said(known.get(name), person) for name, person in roster.items()):
             return

@@ -47,22 +47,12 @@ class Work:
 
 
 def digest_of_class(whole: Job) -> str:
-    """A digest of what a class has in common, of the grader's code and of the packages that it stands on.
-
-    Args:
-        whole: a job with all that the class has in common, and no submission in it.
-    """
+    """A digest of what a class has in common, of the grader's code and of the packages that it stands on."""
     return hashlib.sha256(grader_digest().encode() + to_json(whole)).hexdigest()
 
 
 def key_of(student: str, job: Job, common: str) -> str:
-    """The name of a job's result.
-
-    Args:
-        student: whose job it is.
-        job: whose ``digest`` is that of all that was handed in.
-        common: the `digest_of_class`.
-    """
+    """The name of a job's result, by all that it depends on, the `digest_of_class` among it."""
     return hashlib.sha256(repr((common, student, job.digest, job.remark)).encode()).hexdigest()[:32]
 
 
@@ -93,8 +83,6 @@ def run_jobs(
         jobs: (student, job) pairs, taken as they are needed; in a job's place may stand a result
             that says why there is none.
         common: the `digest_of_class`.
-        folder: where results are kept.
-        engine: what runs them.
         recorded: whether a student's result with a key is recorded, so that it need not be read.
         again: also run jobs whose results are kept.
     """

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from nbgrader.api import InvalidEntry
+from nbgrader.api import Gradebook, InvalidEntry
+from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import DatabaseError
 
 from autograder.errors import CourseError
@@ -30,6 +31,13 @@ def nothing_lost(gradebook: str) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise CourseError(f"a file cannot be written: {error}. {again}") from error
+
+
+@contextlib.contextmanager
+def open_gradebook(course: CourseDirectory) -> Iterator[Gradebook]:
+    """The gradebook of a course, with what to do where it refuses."""
+    with nothing_lost(course.db_url), Gradebook(course.db_url, course.course_id) as gradebook:
+        yield gradebook
 
 
 @contextlib.contextmanager

@@ -83,13 +83,7 @@ def given_out(folder: Path, assignment: str) -> tuple[list[str], set[str]]:
 
 
 def taught_by(folder: Path, given: Iterable[str], parts: Collection[str]) -> Definitions:
-    """How the course's own code defines the parts: its libraries, lectures and a solution.
-
-    Args:
-        folder: the course folder.
-        given: code cells of the solution and of the release.
-        parts: the names of the assignment's functions and classes.
-    """
+    """How the course's own code defines the parts: its libraries, lectures and a solution."""
     taught = [*given]
     for library in course_taught().folders[1:]:
         taught += [path.read_text(encoding="utf-8") for path in sorted(library.rglob("*.py"))]
@@ -122,15 +116,9 @@ def courses_own(report: Report, taught: Definitions) -> dict[str, str]:
 def own_code_of_the_course(
     answers: Mapping[str, Definitions], parts: Sequence[str], taught: Definitions
 ) -> dict[str, dict[str, str]]:
-    """Which parts of which students are the course's own code.
+    """Which parts of which students are the course's own code, as `taught_by` gives it.
 
-    Args:
-        answers: what is defined, by student.
-        parts: the names of the assignment's functions and classes.
-        taught: as from `taught_by`.
-
-    Returns:
-        by student and part `WORD_FOR_WORD` or `BUT_FOR_NAMES`; students without such parts are left out.
+    By student and part stands `WORD_FOR_WORD` or `BUT_FOR_NAMES`; students without such parts are left out.
     """
     known: dict[str, list[Definition]] = defaultdict(list)
     for name, definition in taught:
@@ -151,15 +139,9 @@ def own_code_of_the_course(
 def same_answers(
     answers: Mapping[str, Definitions], parts: Sequence[str], taught: Definitions
 ) -> list[list[str]]:
-    """Groups of students who wrote the same, names included, in every part that they answered.
+    """Groups of students who wrote the same, names included, in all that they answered, the largest first.
 
     Where all of it is the course's own code, `own_code_of_the_course` says so, and none need have copied.
-
-    Args:
-        answers, parts, taught: as for `own_code_of_the_course`.
-
-    Returns:
-        the largest group first, each by name.
     """
     ours = {definition.text for _, definition in taught}
     groups: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)

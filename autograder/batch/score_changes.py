@@ -28,13 +28,7 @@ HEAD_BY_HAND = ("removed (UTC)", "student", "cell", "by hand", "of", "extra cred
 
 @dataclass(frozen=True)
 class CellScore:
-    """What one cell earned.
-
-    Attributes:
-        score: what counts.
-        of: what can be had.
-        by_hand: a person gave it, or some of it.
-    """
+    """What one cell earned, what can be had there, and whether a person gave any of it."""
 
     score: float
     of: float
@@ -123,15 +117,7 @@ def compare(
     removed: Sequence[ByHand],
     written: bool,
 ) -> ScoreChanges:
-    """Hold the scores of a class before a grading against those after it.
-
-    Args:
-        before, after: as `scores_of` gives them.
-        change: what became of the assignment's cells.
-        handed_in_again: students whose work is another one than was graded before.
-        removed: what a person gave for cells that are gone.
-        written: as in `ScoreChanges`.
-    """
+    """Hold the scores of a class before a grading against those after it, both as `scores_of` gives them."""
     known = sorted(after.keys() & before.keys())
     changed = []
     for student in known:

@@ -50,14 +50,11 @@ class StudentResult:
         parts, possible: points by part, and those that there are.
         marked: points by the cells that a person marks; None while they wait.
         reasons: the sentences for the table.
-        findings: what went wrong, by part.
-        signatures: how each part is called, with shapes.
-        seconds: what running and deciding took.
+        findings, signatures, seconds, courses_own: as of a `Summary`.
         failed: it could not be run.
         needs_person: somebody must look.
         came_in, due: UTC, the second with this student's extension; None where nobody said.
         penalty: points taken off for coming in late.
-        courses_own: the parts whose answer is the course's own code, and how far it is.
         shown: digest of all that the feedback page shows.
     """
 
@@ -127,9 +124,8 @@ def by_hand(grades: Iterable[Any]) -> Iterator[str]:
     given = []
     for grade in grades:
         if grade.manual_score is not None:
-            now = (
-                "" if grade.auto_score is None else f", this version would get {grade.auto_score:g}"
-            )
+            score = grade.auto_score
+            now = "" if score is None else f", this version would get {score:g}"
             given.append(f"{grade.name.removeprefix(CHECK)} ({grade.manual_score:g}{now})")
     if given:
         yield f"graded by hand for an earlier version: {', '.join(given)}"
@@ -147,13 +143,7 @@ def above(entry: Entry) -> Iterator[str]:
 
 
 def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
-    """What a row says of a report.
-
-    Args:
-        student: the id.
-        report: on the submission.
-        taught: how the course's own code defines the parts.
-    """
+    """What a row says of a report; `taught` is how the course's own code defines the parts."""
     if report.broken:
         return Summary(report.broken)
     failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
@@ -174,14 +164,7 @@ def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
 
 
 def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentResult:
-    """A student's row.
-
-    Args:
-        student: the id.
-        entry: what the gradebook holds.
-        key: of the result that is recorded there.
-        summary: of that result.
-    """
+    """A student's row, of what the gradebook holds, and of the result that is recorded there by its key."""
     submission, penalty = entry.submission, entry.penalty
     checks = {
         grade.name.removeprefix(CHECK): grade for grade in entry.own if grade.name.startswith(CHECK)

@@ -106,25 +106,19 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     """The marks of everybody whom the gradebook knows, and of whoever handed in besides.
 
     Args:
-        course: the course folder.
         rules_file: how they come about; None for the course's own.
         so_far: leave out what nobody has handed in yet, where this otherwise stops.
 
     Raises:
         CourseError: the rules cannot be, or name an assignment without points.
     """
-    from nbgrader.api import Gradebook
-
     from autograder.batch.course import open_course
-    from autograder.batch.run_lock import nothing_lost
+    from autograder.batch.run_lock import open_gradebook
 
     where = rules_file or course / RULES
     rules = read_rules(where)
     coursedir = open_course(course).coursedir
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    with open_gradebook(coursedir) as gradebook:
         worth = {
             assignment.name: assignment.max_score
             for assignment in sorted(gradebook.assignments, key=lambda one: by_number(one.name))
@@ -207,11 +201,7 @@ def _find_ungraded(submitted: Path, of: Collection[str], standings: dict[str, St
 def _excused(
     path: Path, students: Collection[str], assignments: Collection[str]
 ) -> dict[str, set[str]]:
-    """What does not count for whom, by a table of the course.
-
-    Raises:
-        CourseError: it cannot be read, or names a student or an assignment that there is not.
-    """
+    """What does not count for whom, by a table of the course."""
     found: dict[str, set[str]] = {}
     table = read_own_table(path)
     if table is None:

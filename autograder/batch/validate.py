@@ -28,11 +28,9 @@ def read(name: str, as_version: int) -> NotebookNode:
 
 
 def checked(path: str) -> dict[str, Any] | None:
-    """What `python -m autograder check` finds in a notebook.
+    """What `python -m autograder check` finds in a notebook, see `autograder.grade.self_check.as_data`.
 
-    Returns:
-        its points, sentences and errors, see `autograder.grade.self_check.as_data`; None where it answers no
-        assignment of the course.
+    None where it answers no assignment of the course.
     """
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "found.json")
@@ -42,12 +40,7 @@ def checked(path: str) -> dict[str, Any] | None:
 
 
 def shown_in(notebook: NotebookNode, found: dict[str, Any]) -> None:
-    """Give the cells of a notebook the outputs by which nbgrader tells what failed.
-
-    Args:
-        notebook: changed in place.
-        found: as `checked` returns it.
-    """
+    """Give the cells of a notebook the outputs by which nbgrader tells what failed, as `checked` found it."""
     errors = {test["cell"]: test["traceback"] for test in found["tests"] if test["error"]}
     lost = {part["cell"]: part["text"] for part in found["parts"] if part["earned"] < part["of"]}
     for cell in notebook.cells:

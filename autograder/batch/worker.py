@@ -27,12 +27,7 @@ def prepare(_arguments: Sequence[str]) -> None:
 
 
 def become(request: Address, sockets: list[socket.socket]) -> None:
-    """Turn this fork into a worker, until no more orders can come.
-
-    Args:
-        request: that of the kernels' zygote.
-        sockets: for the orders, and to that zygote.
-    """
+    """Turn this fork into a worker, until no more orders can come on the first socket."""
     limit_memory()
     orders: Channel[GradeOrder | FeedbackOrder] = Channel(sockets[0], GradeOrder | FeedbackOrder)
     zygote = ZygoteClient(sockets[1], request)

@@ -16,6 +16,7 @@ from torch import nn
 
 from autograder.checks.cases import Build, Randn
 from autograder.checks.check import Part
+from autograder.checks.drawn_cases import defaults_of
 from autograder.checks.mistakes import Mistake
 
 TAKEN = (
@@ -36,7 +37,7 @@ NOT_HANDED_ON = (
 def mistakes_about_arguments(part: Part) -> tuple[Mistake, ...]:
     """Wrong answers made of the reference, by taking defaults for what is given."""
     reference = part.reference
-    defaults = _defaults(reference)
+    defaults = defaults_of(reference)
     made = [
         Mistake(
             f"`{name}` taken for its default",
@@ -65,15 +66,10 @@ def mistakes_about_arguments(part: Part) -> tuple[Mistake, ...]:
                 ),
             )
             for child, kind in _children(part, reference).items()
-            for name, default in _defaults(kind).items()
+            for name, default in defaults_of(kind).items()
             if name in own
         ]
     return tuple(made)
-
-
-def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    parameters = inspect.signature(function).parameters.values()
-    return {each.name: each.default for each in parameters if each.default is not each.empty}
 
 
 def _always(value: Any) -> Callable[[Any], Any]:

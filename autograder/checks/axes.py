@@ -6,7 +6,6 @@ names inputs and results, and gives every axis the letter by which the course kn
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from typing import Any
 
 from autograder.checks.check import Part
 from autograder.checks.course import Letter
-from autograder.checks.drawn_cases import CaseRun, method_of
-from autograder.probe.messages import ChainRequest, ModuleRequest
+from autograder.checks.drawn_cases import CaseRun, arguments_of, method_of, parameters_of
+from autograder.probe.messages import ModuleRequest
 
 ARRAY = re.compile(r"(\w+) \(([^()]*)\)")
 
@@ -133,11 +132,8 @@ def _axis(
 def _sizes_in(item: CaseRun) -> dict[str, int]:
     """The lengths of what goes in by their letters, and other counts by their names; of the first call."""
     sizes: dict[str, int] = {}
-    arrays, request = arrays_of(item.part), item.request
-    names, values = request.names, request.arguments
-    if isinstance(request, ChainRequest):
-        names, values = request.argument_names[0], request.arguments[0]
-    for name, value in zip(names, values, strict=False):
+    arrays = arrays_of(item.part)
+    for name, value in arguments_of(item.request).items():
         if name in arrays and hasattr(value, "shape"):
             _bind(sizes, arrays[name], tuple(value.shape))
     for name, number in built_with(item).items():
@@ -163,15 +159,10 @@ def built_with(item: CaseRun) -> dict[str, Any]:
     """What a module was constructed with, or the plain numbers that a function was called with."""
     request = item.request
     if isinstance(request, ModuleRequest):
-        names = _parameters_of(item.part)
+        names = parameters_of(item.part.reference)
         return {**dict(zip(names, request.construct, strict=False)), **request.keywords}
     given = zip(request.names, request.arguments, strict=False)
     return {name: value for name, value in given if isinstance(value, int | float)}
-
-
-@cache
-def _parameters_of(part: Part) -> tuple[str, ...]:
-    return tuple(name for name in inspect.signature(part.reference).parameters if name != "self")
 
 
 def _letters(text: str) -> tuple[str, ...]:

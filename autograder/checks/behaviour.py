@@ -40,11 +40,7 @@ def behaviour_of(
 ) -> Behaviour | None:
     """What an answer does on the inputs of the class; None where what comes back is no answer.
 
-    Args:
-        assignment, part: what was answered.
-        probe: takes encoded `Questions` and returns the encoded observations.
-        stood_in: earlier parts in whose place ours are put, as it was when the part was decided.
-        secret: the course's own.
+    Ours stand in for the same earlier parts as when the part was decided; the probe is as for `decide`.
     """
     drawn = drawn_for(part, seed_of(f"{assignment.name}/{part.name}", ["the class"], secret))
     ours = {

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from autograder.checks.cases import Chance
-from autograder.checks.compare import kind_of
+from autograder.checks.compare import another_shape, another_type
 from autograder.checks.problem import Kind, Problem
 
 DEVIATIONS, FEWEST = 5.0, 20
@@ -23,11 +23,7 @@ def frequencies_agree(
 ) -> Problem | None:
     """None if the outcomes come as often as they should, within five standard deviations.
 
-    Args:
-        chance: what is counted, and how often it should come.
-        arguments: of the function.
-        expected: a result of the reference, for its type and shape alone.
-        got: the result that is judged.
+    What is expected is a result of the reference, for its type and shape alone.
     """
     problem = _other_form(expected, got)
     if problem:
@@ -67,15 +63,14 @@ def _other_form(expected: Any, got: Any) -> Problem | None:
     """What differs in type or shape; whole numbers of any kind will do, or floats of any precision."""
     if isinstance(expected, tuple):
         if not isinstance(got, tuple | list) or len(got) != len(expected):
-            return Problem(Kind.TYPE, f"expected {kind_of(expected)}, got {kind_of(got)}")
+            return another_type(expected, got)
         pairs = enumerate(zip(expected, got, strict=True))
         found = ((number, _other_form(wanted, item)) for number, (wanted, item) in pairs)
         return next((one.in_result(number) for number, one in found if one), None)
     if not isinstance(got, torch.Tensor):
-        return Problem(Kind.TYPE, f"expected {kind_of(expected)}, got {kind_of(got)}")
+        return another_type(expected, got)
     if got.shape != expected.shape:
-        shapes = f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
-        return Problem(Kind.SHAPE, shapes)
+        return another_shape(expected, got)
     if expected.is_floating_point():
         fits, wanted = got.is_floating_point(), "floats"
     else:

@@ -30,11 +30,10 @@ from autograder.checks.diagnosis import (
     alike,
     does_the_same,
     drew_the_same,
-    size_of,
     tells_much,
     tells_of_mistakes,
 )
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, size_of
 from autograder.checks.judge import problem_with
 from autograder.checks.mistakes import Mistake
 from autograder.checks.verdicts import Waived
@@ -46,10 +45,7 @@ Find = Callable[[], Diagnosis | None]
 def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
     """The steps that failed, in their order, each with why it keeps its points, if it does.
 
-    Args:
-        attempts: all cases of a part, with what is wrong with them.
-        find: what is behind all of them, as `diagnosis_of` says; asked only where more than one step
-            failed.
+    What is behind all of them, as `diagnosis_of` says, is asked for only where more than one step failed.
     """
     part = attempts[0].part
     wrong = {item.step for item in attempts if item.problem}

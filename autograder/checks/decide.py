@@ -55,12 +55,7 @@ Probe = Callable[[bytes], bytes]
 
 
 class NotAwarded(Exception):
-    """A part earns nothing for a reason of its own, which the message says to the student.
-
-    Args:
-        remark: the message.
-        obstacle: as in a `PartVerdict`.
-    """
+    """A part earns nothing for a reason of its own, which the message says to the student."""
 
     def __init__(self, remark: str, obstacle: Obstacle) -> None:
         super().__init__(remark)
@@ -131,8 +126,6 @@ def decide(
     """Decide one part of a submission.
 
     Args:
-        assignment: the checks it belongs to.
-        part: the part to decide.
         probe: takes encoded `Questions` and returns the encoded observations.
         cells: source of the student's code cells, read for what is disallowed and for the seed.
         failed_before: earlier parts that did not earn all their points. Where this part calls one of
@@ -204,11 +197,9 @@ def decide(
     untouched = not alone.all_right and time.spent_on(
         lambda: is_as_handed_out(part.name, cells, handed_out), otherwise=False
     )
-    hidden = (
-        time.spent_on(lambda: what_hides_it(part.name, cells), otherwise="")
-        if alone.may_be_hidden
-        else ""
-    )
+    hidden = ""
+    if alone.may_be_hidden:
+        hidden = time.spent_on(lambda: what_hides_it(part.name, cells), otherwise="")
 
     def elsewhere(verdict: PartVerdict) -> str:
         """What of the rest of the notebook belongs to what is wrong."""
@@ -240,9 +231,7 @@ def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:
 class Trial:
     """A part that was asked once: what it earns, and which mistakes and relations tell why.
 
-    Args:
-        attempts: all cases of the part, with what came back and what is wrong with that.
-        substitutes: earlier parts in whose place ours were.
+    The substitutes are earlier parts in whose place ours were.
     """
 
     def __init__(self, attempts: list[CaseRun], substitutes: tuple[str, ...] = ()) -> None:
@@ -333,10 +322,6 @@ def _better_of(alone: Trial, again: Trial) -> PartVerdict:
     """The verdict of the trial with ours in place, whole, unless the other one earns more.
 
     Where both earn the same, this one has no earlier error among its results.
-
-    Args:
-        alone: with the student's own earlier parts.
-        again: with ours in the place of those that did not earn all points.
     """
     if again.verdict.earned < alone.verdict.earned:
         return alone.with_names(alone.verdict)
@@ -367,12 +352,6 @@ def _asked(
     drawn: DrawnCases, probe: Probe, disallowed: Disallowed, substitutes: dict[str, str]
 ) -> list[CaseRun]:
     """Ask the probe, and look at each answer; `NotAwarded` if there is nothing to award.
-
-    Args:
-        drawn: what is asked.
-        probe: as in `decide`.
-        disallowed: what may not be used.
-        substitutes: source of ours by the names that it takes.
 
     Raises:
         GraderError: the probe itself has failed, on the way of this answer.

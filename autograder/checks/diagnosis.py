@@ -8,7 +8,6 @@ one that does so in a whole step, beside something that has no name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -29,7 +28,7 @@ from autograder.checks.compare import (
     strict_differences,
     values_agree,
 )
-from autograder.checks.drawn_cases import CaseRun, is_a_state, state_of
+from autograder.checks.drawn_cases import CaseRun, is_a_state, size_of, state_of
 from autograder.checks.explain.evidence import Sentences, as_array
 from autograder.checks.judge import problem_with, takes_too_much, wrong_error
 from autograder.checks.mistakes import Mistake
@@ -66,10 +65,7 @@ class Diagnosis:
 def mistakes_in(attempts: Sequence[CaseRun], found: Diagnosis | None) -> Sentences:
     """The named mistakes in what came back, as (name, sentence) pairs.
 
-    Args:
-        attempts: all cases of a part, with what is wrong with them.
-        found: what is behind all of it, as `diagnosis_of` says; where that is nothing, single steps
-            are looked at.
+    Where `diagnosis_of` has found nothing that is behind all of it, single steps are looked at.
     """
     mistakes = found.mistakes if found else _in_single_steps(attempts)
     evidence = found.evidence if found else Evidence.STEP
@@ -79,16 +75,10 @@ def mistakes_in(attempts: Sequence[CaseRun], found: Diagnosis | None) -> Sentenc
 
 
 def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
-    """The named mistakes that are behind what came back.
+    """The named mistakes that are behind what came back: one, two where it takes two at once, or None.
 
     A case counts as wrong if it was judged wrong and its value shows it; what is right in a form of
     its own says nothing about a mistake.
-
-    Args:
-        attempts: all cases of the part whose mistakes are tried, with what is wrong with them.
-
-    Returns:
-        one mistake, two where it takes two at once, or None.
     """
     if any(item.actual.status in ("timeout", "missing") for item in attempts):
         return None
@@ -174,20 +164,12 @@ def _tells(item: CaseRun) -> bool:
     return item.actual.status == "returned" and not isinstance(value, bool)
 
 
-def size_of(item: CaseRun) -> int:
-    """How many numbers go into a case, which is roughly what it costs."""
-    values = [*item.request.arguments, *state_of(item.request).values()]
-    return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
-
-
 def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosis | None:
     """Two mistakes of different steps that are behind all cases together, and neither alone.
 
-    What each does alone in a few cases rules most pairs out, and says which are to be run first.
+    Of the wrong cases, those that cost least come first.
 
-    Args:
-        wrong: cases that went wrong, those that cost least first.
-        right: the others.
+    What each does alone in a few cases rules most pairs out, and says which are to be run first.
     """
     returned = [
         item
@@ -378,13 +360,7 @@ def does_the_same(answer: Callable[..., Any], attempts: Sequence[CaseRun]) -> bo
 
 
 def alike(item: CaseRun, one: Observation, other: Observation) -> bool:
-    """Whether two implementations did the same in a case, as far as a mistake would show.
-
-    Args:
-        item: the case.
-        one: what ours did, right or wrong.
-        other: what the student's code did.
-    """
+    """Whether ours, right or wrong, and the other did the same in a case, as far as a mistake would show."""
     case = item.case
     if one.status != other.status:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,10 +48,6 @@ PLAIN_DTYPES = frozenset({torch.float32, torch.float64, torch.int64, torch.bool}
 class DrawnCases:
     """The cases of a part with inputs and weights drawn for a seed.
 
-    Args:
-        part: the part that is asked about.
-        seed: of the inputs.
-
     Attributes:
         plan: (step, case) pairs in the order in which they are asked.
         requests: what the probe is asked to do in each.
@@ -78,30 +75,17 @@ class DrawnCases:
         ]
 
     def refuse_stopped_reference(self) -> None:
-        """See to it that ours returns wherever no error is asked for.
-
-        Raises:
-            GraderError: it does not, so that nobody can tell who is wrong.
-        """
+        """Raise a `GraderError` where ours gives no result and no error is asked for: nobody can tell who is wrong."""
         for (_, case), seen in zip(self.plan, self.expected, strict=True):
             if seen.status != "returned" and not case.raises:
                 error = seen.error
+                why = f"{error.type}: {error.message}, in `{error.line}`" if error else seen.status
                 raise GraderError(
-                    f"our own `{self.part.name}` gives no result in the case '{case.label}': "
-                    + (
-                        f"{error.type}: {error.message}, in `{error.line}`"
-                        if error
-                        else seen.status
-                    )
+                    f"our own `{self.part.name}` gives no result in the case '{case.label}': {why}"
                 )
 
     def done_by(self, answer: Callable[..., Any], number: int) -> Observation:
-        """What a wrong answer of ours does in a case, in the form in which a student's comes back.
-
-        Args:
-            answer: the function or class.
-            number: of the case in `plan`.
-        """
+        """What a wrong answer of ours does in a case of the plan, in the form in which a student's comes back."""
         key = (answer, number)
         if key not in self._done:
             self._done[key] = _as_it_arrives(_observed(answer, self.requests[number]))
@@ -154,6 +138,19 @@ def state_of(request: AnyRequest) -> dict[str, Tensor]:
     return request.state if isinstance(request, ModuleRequest) else {}
 
 
+def size_of(item: CaseRun) -> int:
+    """How many numbers go into a case, which is roughly what it costs."""
+    values = [*item.request.arguments, *state_of(item.request).values()]
+    return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
+
+
+def arguments_of(request: AnyRequest) -> dict[str, Any]:
+    """The arguments by their names; of several calls, those of the first."""
+    if isinstance(request, ChainRequest):
+        return dict(zip(request.argument_names[0], request.arguments[0], strict=False))
+    return dict(zip(request.names, request.arguments, strict=False))
+
+
 def method_of(request: AnyRequest) -> str | None:
     """The method that is called; None where it is no module's."""
     return request.method if isinstance(request, ModuleRequest) else None
@@ -201,58 +198,42 @@ def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRe
         )
     if isinstance(drawn, list):
         drawn = Call(drawn)
+    common |= vars(drawn)  # a request has the fields of what is drawn
+    method = getattr(drawn, "method", None)
+    called = getattr(part.reference, method) if method else part.reference
+    common["names"] = _argument_names(called, len(drawn.arguments))
     if isinstance(drawn, Drawing):
-        return DrawingRequest(
-            **common,
-            arguments=drawn.arguments,
-            names=_argument_names(part.reference, len(drawn.arguments)),
-            keywords=drawn.keywords,
-            on_axes=drawn.on_axes,
-        )
+        return DrawingRequest(**common)
     if isinstance(drawn, Call):
-        return CallRequest(
-            **common,
-            arguments=drawn.arguments,
-            names=_argument_names(part.reference, len(drawn.arguments)),
-            memory=memory,
-            times=drawn.times,
-            anew=drawn.anew,
-            tries=drawn.tries,
-            traces=traces,
-        )
+        return CallRequest(**common, memory=memory, traces=traces)
     dtype = drawn.dtype or case.dtype
-    method = getattr(part.reference, drawn.method) if drawn.method else part.reference
     state: dict[str, Tensor] = {}
     if drawn.method is not None and not case.raises:
         shapes = shapes_of(part.reference, drawn.construct, drawn.keywords)
         state = drawn_weights(shapes, randn.generator) | drawn.state
-    return ModuleRequest(
-        **common,
-        arguments=drawn.arguments,
-        names=_argument_names(method, len(drawn.arguments)),
-        memory=memory,
-        times=drawn.times,
-        construct=list(drawn.construct),
-        keywords=drawn.keywords,
-        dtype=str(dtype).removeprefix("torch."),
-        state={name: value.to(dtype) for name, value in state.items()},
-        fitted=drawn.fitted,
-        training=drawn.training,
-        method=drawn.method,
-        rested=drawn.rested,
-        before=drawn.before,
-        before_method=drawn.before_method,
-    )
+    common |= {
+        "construct": list(drawn.construct),
+        "dtype": str(dtype).removeprefix("torch."),
+        "state": {name: value.to(dtype) for name, value in state.items()},
+    }
+    return ModuleRequest(**common, memory=memory)
 
 
 def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
     """The names of the first arguments, as the text of the assignment calls them."""
-    return _parameters(function)[:number]
+    return parameters_of(function)[:number]
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's parameters, or of a class's constructor."""
     return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters that may be left out, with their defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in parameters if each.default is not each.empty}
 
 
 def _made_once(reference: Callable[..., Any], request: AnyRequest) -> Callable[..., Any]:

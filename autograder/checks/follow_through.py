@@ -16,12 +16,7 @@ from typing import Any
 
 @cache
 def source_of(reference: Callable[..., Any], libraries: tuple[str, ...]) -> str:
-    """Python that defines a reference by its name, with imports of the outside world alone.
-
-    Args:
-        reference: a function or class.
-        libraries: packages of the course, whose code is written out and not imported.
-    """
+    """Python that defines a function or class by its name; code of the course's libraries is written out."""
     found = _statements(reference.__module__, reference.__name__, libraries)
     return "\n\n".join(dict.fromkeys(found))
 

@@ -20,21 +20,16 @@ MOST_AXES = 8
 
 
 def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
-    """What can be shown of a wrong result, if it is one of numbers; for other results, nothing.
-
-    Args:
-        item: a case that went wrong.
-    """
+    """What can be shown of a case that went wrong, if its result is one of numbers; for others, nothing."""
     if item.actual.status != "returned" or item.case.random or item.case.raises:
         return None, None
     try:
         for name, letters, wanted, found in _pairs(item):
             if not _is_numeric(wanted) or not _is_numeric(found):
                 return None, None
-            if wanted.shape != found.shape:
-                axes = axes_of(name, letters, wanted.dim(), item.part.letters)
-                return None, _shapes(name, axes, wanted, found)
             axes = axes_of(name, letters, wanted.dim(), item.part.letters)
+            if wanted.shape != found.shape:
+                return None, _shapes(name, axes, wanted, found)
             maps = _maps(name, axes, wanted, found)
             if maps:
                 return maps, None
@@ -130,11 +125,8 @@ def _place(axes: Sequence[Axis], where: Sequence[int]) -> str:
 
 
 def _named(axis: Axis) -> str:
-    return (
-        f"{axis.many} ({axis.letter})"
-        if axis.letter and axis.letter not in axis.many
-        else axis.many
-    )
+    told = not axis.letter or axis.letter in axis.many
+    return axis.many if told else f"{axis.many} ({axis.letter})"
 
 
 def _marks(grid: torch.Tensor, letters: str) -> Grid:

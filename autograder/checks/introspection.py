@@ -105,12 +105,7 @@ class Used:
 
 
 class _Notebook:
-    """All that is imported and made in a notebook.
-
-    Args:
-        libraries: packages of the course.
-        beside: modules beside the notebook.
-    """
+    """All that is imported and made in a notebook, with the course's packages and the modules beside it."""
 
     def __init__(self, libraries: frozenset[str], beside: frozenset[str]) -> None:
         self.libraries, self.beside = libraries, beside
@@ -393,19 +388,15 @@ class _Reader:
                 ast.FunctionDef(name=name)
                 | ast.AsyncFunctionDef(name=name)
                 | ast.ClassDef(name=name)
-            ):
-                given = [name]
-            case (
-                ast.Name(name, ast.Store() | ast.Del())
+                | ast.Name(name, ast.Store() | ast.Del())
                 | ast.arg(name)
                 | ast.Attribute(attr=name, ctx=ast.Store())
+                | ast.keyword(str() as name)
+                | ast.ExceptHandler(name=str() as name)
+                | ast.MatchAs(name=str() as name)
+                | ast.MatchStar(str() as name)
+                | ast.MatchMapping(rest=str() as name)
             ):
-                given = [name]
-            case ast.keyword(str() as name) | ast.ExceptHandler(name=str() as name):
-                given = [name]
-            case ast.MatchAs(name=str() as name) | ast.MatchStar(str() as name):
-                given = [name]
-            case ast.MatchMapping(rest=str() as name):
                 given = [name]
             case ast.Global(given) | ast.Nonlocal(given):
                 pass

@@ -26,15 +26,13 @@ def problem_with(item: CaseRun, expected: Observation | None = None) -> Problem 
     What came back has been checked where it arrived, so an error here is the grader's own.
 
     Args:
-        item: the try.
         expected: what counts as right, if not what the reference does.
     """
     try:
         return _problem(item, expected or item.expected)
     except Exception as error:  # noqa: BLE001 (noted, and a person looks)
-        if (
-            expected is None
-        ):  # a wrong answer of ours may be of any shape, and then explains nothing
+        # a wrong answer of ours may be of any shape, and then explains nothing
+        if expected is None:
             note(f"comparing `{item.part.name}` in the case '{item.case.label}'", error)
         return Problem(Kind.ODD, "the result could not be compared")
 

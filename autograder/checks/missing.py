@@ -30,6 +30,7 @@ LATER_PYTHON = (
     ((3, 12), r"type\s+\w+.*=", "a name for a type is given without the word `type`"),
     ((3, 14), r"except\s+[\w.]+\s*,", "several errors stand in parentheses"),
 )
+NO_PACKAGE = ("ImportError", "ModuleNotFoundError")
 KEEPING = ("capture", "prun", "time")  # magics of cells that run them where the notebook runs
 
 
@@ -46,8 +47,6 @@ def is_as_handed_out(name: str, cells: Sequence[str], handed_out: str) -> bool:
     Comments, docstrings, blank lines and the form of the code do not count.
 
     Args:
-        name: of the function or class.
-        cells: source of the notebook's code cells.
         handed_out: source of the cell in which the name was handed out; empty if that is not known.
     """
     given = next(_definitions(name, handed_out), None)
@@ -144,11 +143,11 @@ def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_
             f"No `{name}`: the cell that defines it stands below the place where it is asked for. Move it "
             "up to where the text has it, and run the notebook from top to bottom."
         )
-    if any(
-        re.search(rf"^[^\S\n]*#.*\b(def|class)\s+{name}\b", cell, re.MULTILINE) for cell in cells
-    ):
+    commented_out = re.compile(rf"^[^\S\n]*#.*\b(def|class)\s+{name}\b", re.MULTILINE)
+    if any(map(commented_out.search, cells)):
         return f"No `{name}`: its definition is commented out. Take the `#` away before each line."
-    others = [one.name for cell in cells for one in _all_definitions(cell)]
+    bodies = (statements_of(cell) for cell in cells)
+    others = [one.name for body in bodies for one in body if isinstance(one, Definition)]
     alike = difflib.get_close_matches(name, others, n=1, cutoff=0.8)
     if alike:
         return f"No `{name}`: no cell defines it, but one defines `{alike[0]}`. Is the name meant to be `{name}`?"
@@ -184,7 +183,7 @@ def _typing_error(name: str, error: SyntaxError) -> str:
 def _what_to_do(stopped: StoppedCell) -> str:
     if stopped.kind == "NotImplementedError":
         return "That line was handed out with the cell. Delete it, and the definition below it will count."
-    if stopped.kind in ("ImportError", "ModuleNotFoundError"):
+    if stopped.kind in NO_PACKAGE:
         return "That package is not there where this is graded. Can you do without it?"
     return "Mend that line, or move it into a cell of its own below your answer."
 
@@ -199,10 +198,7 @@ def why_not_there(name: str, around: Surroundings) -> str:
         first = written_out(binding).partition("\n")[0]
         if not first:
             continue
-        if isinstance(binding, ast.Import | ast.ImportFrom) and stopped.kind in (
-            "ImportError",
-            "ModuleNotFoundError",
-        ):
+        if isinstance(binding, ast.Import | ast.ImportFrom) and stopped.kind in NO_PACKAGE:
             return (
                 f"`{name}` is not there, because `{first}` stopped with {stopped.error}. That package is "
                 "not there where this is graded. Can you do without it?"
@@ -226,23 +222,8 @@ def _bound_by(statement: ast.stmt) -> set[str]:
     }
 
 
-def _all_definitions(cell: str) -> Iterator[Definition]:
-    """The functions and classes at the top of a cell."""
-    try:
-        tree = ast.parse(as_python(cell))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from (one for one in tree.body if isinstance(one, Definition))
-
-
 def why_unanswered(name: str, cells: Sequence[str], untouched: bool = False) -> str:
-    """What to say of a part that is not answered.
-
-    Args:
-        name: of the function or class.
-        cells: source of the notebook's code cells.
-        untouched: what was handed out is more than a line that says so itself.
-    """
+    """What to say of a part that is not answered, or whose code is as it was handed out."""
     definitions = [found for cell in cells for found in _definitions(name, cell)]
     if len(definitions) > 1:
         return (

@@ -150,9 +150,7 @@ def costs_more(reason: str) -> Callable[[Function], Function]:
 def variants(parameters: str, values: Iterable[Any]) -> Callable[[Function], Function]:
     """Make a mistake of each value, all alike but for these last parameters of the function.
 
-    Args:
-        parameters: their names, with commas between them.
-        values: what each variant takes for them; a tuple where there are several.
+    Of several parameters, with commas between their names, a value is a tuple.
     """
     names = parameters.split(", ")
     each = [dict(zip(names, one if names[1:] else [one], strict=True)) for one in values]
@@ -219,11 +217,7 @@ def mistakes_of(
 
 
 def class_of(step: Callable[..., Any]) -> type:
-    """The class in whose body a method is defined.
-
-    Raises:
-        ValueError: it is no method of a class in a module.
-    """
+    """The class of a module in whose body a method is defined; a `ValueError` if there is none."""
     name, _, own = step.__qualname__.rpartition(".")
     found = vars(sys.modules[step.__module__]).get(name)
     if not isinstance(found, type) or vars(found).get(own) is not step:

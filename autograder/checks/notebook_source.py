@@ -92,11 +92,7 @@ def forget() -> None:
 
 
 class Statement:
-    """A top-level statement; what is known of it is found out once.
-
-    Args:
-        node: the statement.
-    """
+    """A top-level statement; what is known of it is found out once."""
 
     def __init__(self, node: ast.stmt) -> None:
         self.node = node
@@ -477,11 +473,7 @@ def read_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> dict[str, b
 
 
 class FilesBeside:
-    """The files of `read_beside` while a notebook goes on; each text is searched once, when it comes.
-
-    Args:
-        files: those that lie beside the notebook, by their plain relative names.
-    """
+    """The files of `read_beside`, by their plain relative names, while a notebook goes on; each is searched once."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._unnamed: dict[str, dict[str, bytes]] = {}  # by module
@@ -497,9 +489,8 @@ class FilesBeside:
         todo, found = [cell], dict[str, bytes]()
         while todo and self._unnamed:
             text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
-            words = set(
-                re.findall(r"\w+", text)
-            )  # so that a text is not searched once for each file
+            # so that a text is not searched once for each file
+            words = set(re.findall(r"\w+", text))
             near = [each for each in self._unnamed if self._words[each] <= words]
             # a name of several words stands there somewhere; to look for its ends takes far longer
             for module in [one for one in near if one in words or one in text]:

@@ -150,12 +150,7 @@ class Shapes(Struct, frozen=True):
 
 
 def shade(text: str, scale: float) -> int:
-    """How deep the colour of a number is, from -`SHADES` to `SHADES`; no number has 0.
-
-    Args:
-        text: the number, as in `Maps`.
-        scale: the number that has the deepest shade.
-    """
+    """How deep the colour of a number is, from -`SHADES` to `SHADES`, that of `scale`; no number has 0."""
     value = _number(text)
     if math.isnan(value) or not scale:
         return 0

@@ -67,9 +67,8 @@ class Problem:
         return replace(self, inside=(number, *self.inside))
 
 
-Judgement = (
-    Problem | str | None
-)  # what a judge returns; a plain sentence is a problem that was `JUDGED`
+# what a judge returns; a plain sentence is a problem that was `JUDGED`
+Judgement = Problem | str | None
 
 
 def as_problem(said: Judgement) -> Problem | None:

@@ -48,10 +48,7 @@ def observations_in(message: bytes, number: int) -> list[Observation]:
 def refuse_forged(request: AnyRequest, right: Observation, seen: Observation) -> None:
     """See to it that an answer has what the probe itself puts around whatever a student's code does.
 
-    Args:
-        request: what was asked.
-        right: what comes of it with an answer of ours.
-        seen: what has come back.
+    What is right here is what comes of the request with an answer of ours.
 
     Raises:
         WireError: the probe has not sent it.

@@ -65,7 +65,6 @@ def find(
     """The first thing that ``part`` uses and may not; None if there is none.
 
     Args:
-        cells: source of the notebook's code cells.
         part: name of the function or class that is graded.
         disallowed: library names that would be the answer itself. What the notebook itself defines
             under such a name is the student's own, and free.

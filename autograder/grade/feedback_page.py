@@ -165,11 +165,7 @@ class Section:
 
 
 def plan_of(notebook: NotebookNode) -> Plan:
-    """What an assignment asks, in the words of its notebook.
-
-    Args:
-        notebook: the one with the solutions, or one that was handed in.
-    """
+    """What an assignment asks, in the words of a notebook with the solutions, or one that was handed in."""
     title = heading = ""
     question: list[str] = []
     tasks = []
@@ -228,7 +224,6 @@ def feedback_page(
     """The page on one submission.
 
     Args:
-        plan: the assignment.
         notebook: as graded.
         report: what became of it, see `report_in`.
         marks: points by the id of the cell that holds them.
@@ -289,11 +284,7 @@ DONE_TO_CELLS = {"added": "added to the assignment since you got it"}
 
 
 class Room:
-    """How much of a student's own a page takes.
-
-    Args:
-        most: characters of HTML.
-    """
+    """How much of a student's own a page takes, in characters of HTML."""
 
     def __init__(self, most: int) -> None:
         self.left = most
@@ -427,11 +418,5 @@ def _as_text(link: re.Match[str]) -> str:
 
 
 def page_that_could_not_be_run(plan: Plan, reason: str, no_json: bool = False) -> str:
-    """The page of a submission from which no points could come.
-
-    Args:
-        plan: the assignment.
-        reason: what is wrong with what was handed in.
-        no_json: that is, that it is not JSON.
-    """
+    """The page of a submission from which no points could come."""
     return render("broken.html", title=plan.title, of=plan.of, reason=reason, no_json=no_json)

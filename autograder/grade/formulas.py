@@ -32,11 +32,7 @@ OF_MATH = {
 
 
 def with_formulas(html: str) -> str:
-    """Clean HTML with its formulas, which stand between dollar signs, set as MathML.
-
-    Args:
-        html: as `sanitize.clean` returns it; what comes back has been cleaned again.
-    """
+    """Clean HTML with its formulas, which stand between dollar signs, set as MathML, and cleaned again."""
     if "$" not in html or formula_acts(html):
         return html
     left, untouched = MOST_FORMULAS, 0

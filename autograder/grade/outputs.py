@@ -29,11 +29,7 @@ SHOWN = tuple(FIELDS)
 
 
 class Outputs:
-    """Collects outputs for one cell after another, up to a number of characters for all.
-
-    Args:
-        most: characters that a notebook may show.
-    """
+    """Collects outputs for one cell after another, up to a number of characters for all."""
 
     def __init__(self, most: int) -> None:
         self.most = most

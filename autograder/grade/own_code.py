@@ -65,12 +65,7 @@ NOTED = CallRequest(subject="_noted", arguments=[], names=[])
 
 @dataclass(frozen=True)
 class OwnQuestion:
-    """A question on a student's own code.
-
-    Attributes:
-        text: what is asked, with the code.
-        answer: the number that is right.
-    """
+    """A question on a student's own code, with that code, and the number that is right."""
 
     text: str
     answer: float
@@ -247,11 +242,8 @@ class _OwnCode:
 
     def _plain(self, noted: Any) -> list[tuple[int, list[Any]]]:
         """What was noted, each line with its arrays; whatever else comes back is left out."""
-        pairs = (
-            [each for each in noted if isinstance(each, tuple) and len(each) == 2]
-            if isinstance(noted, list)
-            else []
-        )
+        listed = noted if isinstance(noted, list) else []
+        pairs = (each for each in listed if isinstance(each, tuple) and len(each) == 2)
         return [
             (line, values)
             for line, values in pairs

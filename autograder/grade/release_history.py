@@ -23,13 +23,7 @@ class ReleaseHistory:
     added: tuple[str, ...] = ()
 
     def and_now(self, renamed: dict[str, str], added: set[str], names: set[str]) -> ReleaseHistory:
-        """The same after one more change.
-
-        Args:
-            renamed: new names by old ones.
-            added: what has been added.
-            names: of all cells that there are now.
-        """
+        """The same after one more change, where `names` are those of all cells that there are now."""
         whole = {old: renamed.get(new, new) for old, new in self.renamed.items()} | renamed
         later = {renamed.get(name, name) for name in self.added} | added
         return ReleaseHistory(
@@ -46,11 +40,9 @@ def place_of(course: Path, assignment: str) -> Path:
 def read_history(course: Path, assignment: str) -> ReleaseHistory:
     """What is known of an assignment's earlier releases; nothing if it has never changed."""
     path = place_of(course, assignment)
-    return (
-        msgspec.json.decode(path.read_bytes(), type=ReleaseHistory)
-        if path.exists()
-        else ReleaseHistory()
-    )
+    if not path.exists():
+        return ReleaseHistory()
+    return msgspec.json.decode(path.read_bytes(), type=ReleaseHistory)
 
 
 def write_history(course: Path, assignment: str, earlier: ReleaseHistory) -> None:

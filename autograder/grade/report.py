@@ -18,10 +18,8 @@ from autograder.faults import Fault
 if TYPE_CHECKING:  # an engine's processes start when this is imported, and import meanwhile
     from nbformat import NotebookNode
 
-CHECK, TEST = (
-    "check_",
-    "test_",
-)  # how the ids of the cells begin that decide a part, and of its visible tests
+# how the ids of the cells begin that decide a part, and of its visible tests
+CHECK, TEST = "check_", "test_"
 KEY = "report"  # of the notebook's metadata
 LONGEST_ERROR, LONGEST_TRACEBACK = 400, 6000
 
@@ -146,12 +144,7 @@ def report_in(notebook: NotebookNode) -> Report:
         on_page = msgspec.convert(held, OnPage)
     except msgspec.ValidationError:
         on_page = OnPage()
-    return Report(
-        verdicts=on_page.verdicts,
-        tests=on_page.tests,
-        restored=on_page.restored,
-        unanswered=on_page.unanswered,
-    )
+    return Report(**msgspec.structs.asdict(on_page))
 
 
 def _verdicts_shown(cells: Iterable[NotebookNode]) -> Iterable[tuple[str, Any]]:

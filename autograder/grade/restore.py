@@ -94,10 +94,6 @@ def restore(nb: NotebookNode, released: Sequence[ReleasedCell]) -> Restored:
         nb: the submitted notebook, changed in place; its locked cells that are as some release gave
             them out are marked as ``given_out``.
         released: what it should hold.
-
-    Returns:
-        names of the locked cells that were ``edited`` and ``deleted``, and of those that were
-        ``added`` to the assignment.
     """
     cells = {cell.name: cell for cell in released}
     today = {old: cell.name for cell in released for old in cell.was}

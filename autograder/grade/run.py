@@ -194,10 +194,7 @@ def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float |
 
 
 class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
-    """`grading.Kernel` over a channel, without nbclient.
-
-    Args:
-        kernels, limits, files, disallowed_lists, closed: as for a `KernelClient`.
+    """`grading.Kernel` over a channel, without nbclient; what it is given is given to a `KernelClient`.
 
     Raises:
         NotebookStopped: it does not take the files.

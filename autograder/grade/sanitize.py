@@ -93,11 +93,7 @@ Cleaned = TypeVar("Cleaned")
 
 
 class Sanitize(Preprocessor):
-    """Cleans everything but locked text, the verdicts, and the assignment's own text.
-
-    Args:
-        own: digests, by `files.digest_of`, of the assignment's Markdown.
-    """
+    """Cleans all but locked text, the verdicts, and the assignment's own text, known by its `files.digest_of`."""
 
     def __init__(self, own: Collection[str] = (), **kwargs: object) -> None:
         super().__init__(**kwargs)

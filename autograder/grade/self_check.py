@@ -57,16 +57,12 @@ class SelfCheck:
 
 
 class Progress:
-    """Says of each cell of a notebook, before it is taken, where it stands.
-
-    Args:
-        notebook: whose cells are taken.
-        tell: is told.
-    """
+    """Tells of each cell of a notebook, before it is taken, where it stands."""
 
     def __init__(self, notebook: NotebookNode, tell: Callable[[str], None]) -> None:
         code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-        checks = [cell for cell in code if _is_check(cell)]
+        starts = [cell for cell in code if grade_id_of(cell).startswith(CHECK)]
+        checks = [cell for cell in starts if graded_part(cell.source)]
         self._places = {id(cell): place for place, cell in enumerate(code, start=1)}
         self._parts = {id(cell): place for place, cell in enumerate(checks, start=1)}
         self._tell = tell
@@ -80,10 +76,6 @@ class Progress:
             self._tell(f"running cell {self._places[id(cell)]} of {len(self._places)}")
 
 
-def _is_check(cell: NotebookNode) -> bool:
-    return grade_id_of(cell).startswith(CHECK) and bool(graded_part(cell.source))
-
-
 def check_notebook(
     path: Path, assignment: str = "", tell: Callable[[str], None] = lambda _: None
 ) -> SelfCheck:
@@ -92,7 +84,6 @@ def check_notebook(
     The file is not changed.
 
     Args:
-        path: the notebook.
         assignment: the assignment's id; if empty, see `answered_by`.
         tell: told what is being done, before each cell.
 
@@ -129,13 +120,7 @@ def check_notebook(
 
 
 def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
-    """Which assignment a notebook answers; empty if that is not known.
-
-    Args:
-        notebook: whose cells tell it where the name does not.
-        name: of the file, without its suffix.
-        taught: the course.
-    """
+    """Which assignment a notebook answers, by its file's name or else its cells; empty if that is not known."""
     if name in taught.known():
         return name
     cells = {grade_id_of(cell) for cell in notebook.cells}
@@ -150,12 +135,7 @@ def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
 
 @contextmanager
 def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading, str]]:
-    """What grades a notebook on its author's machine, and how far the notebook is kept apart there.
-
-    Args:
-        assignment: the checks of the one that it answers.
-        folder: in which it lies.
-    """
+    """What grades a notebook of a folder on its author's machine, and how far it is kept apart there."""
     isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
     files, _ = files_beside(folder)
     limits, taught = Limits(clock_per_cell=SECONDS_PER_CELL), assignment.course

@@ -55,7 +55,6 @@ class InvalidSubmission(Exception):
     """A submission that cannot be run; the message says why and what to do.
 
     Args:
-        message: what is wrong.
         remedy: what an instructor should do about it.
         no_json: what is wrong is that it is not JSON.
 
@@ -63,7 +62,9 @@ class InvalidSubmission(Exception):
         digest, came_in: as of a `Submission`.
     """
 
-    def __init__(self, message: str, remedy: str = "", no_json: bool = False) -> None:
+    def __init__(
+        self, message: str, remedy: str = "Ask for it again", no_json: bool = False
+    ) -> None:
         super().__init__(f"{message}. {remedy}" if remedy else message)
         self.message, self.no_json = message, no_json
         self.digest = digest_of_work(b"", {})
@@ -110,7 +111,6 @@ def read_folder(folder: Path, assignment: str) -> Submission:
         if place.is_symlink() or not place.is_dir():
             raise InvalidSubmission(
                 f"expected a folder {printable(place.name)}, found a link or a file",
-                "Ask for it again",
             )
     files, left_out = files_beside(folder)
     came_in = (read_plain(folder / TIME, LONGEST_TIME) or b"").decode("utf-8", "replace").strip()
@@ -214,7 +214,7 @@ def read_plain(path: Path, most: int) -> bytes | None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a notebook's file.
+    """The text of a notebook's file, or an error as from `read_notebook` and `text_of`.
 
     Raises:
         InvalidSubmission: there is no such file, or it is empty, too large, or no text.
@@ -238,7 +238,7 @@ def read_notebook(path: Path) -> bytes:
         raise InvalidSubmission(f"{path.name} is not a file", "Ask for the notebook")
     size = path.stat().st_size
     if size == 0:
-        raise InvalidSubmission("the file is empty", "Ask for it again")
+        raise InvalidSubmission("the file is empty")
     if size > LARGEST_FILE:
         raise _too_large(size)
     data = read_plain(path, LARGEST_FILE)
@@ -264,9 +264,7 @@ def text_of(data: bytes) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
-        raise InvalidSubmission(
-            "not a notebook: the file is not UTF-8 text", "Ask for it again"
-        ) from None
+        raise InvalidSubmission("not a notebook: the file is not UTF-8 text") from None
     if len(data) > LARGEST_NOTEBOOK:
         text = _without_outputs(text)
         if len(text.encode()) > LARGEST_NOTEBOOK:
@@ -288,9 +286,7 @@ class _Cell(Struct):
     def __post_init__(self) -> None:
         """Refuse a notebook of too many cells before the rest of them is made."""
         if next(_Cell.numbers) >= MOST_CELLS:
-            raise InvalidSubmission(
-                f"the notebook has more than {MOST_CELLS} cells", "Ask for it again"
-            )
+            raise InvalidSubmission(f"the notebook has more than {MOST_CELLS} cells")
 
 
 class _Notebook(Struct):
@@ -352,7 +348,7 @@ def notebook_in(text: str) -> NotebookNode:
         text = _without_outputs(text)
         if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
             raise InvalidSubmission(
-                f"not a valid notebook: it holds more than {MOST_VALUES} values", "Ask for it again"
+                f"not a valid notebook: it holds more than {MOST_VALUES} values"
             )
     try:
         data = json.loads(text)
@@ -360,23 +356,18 @@ def notebook_in(text: str) -> NotebookNode:
             _bound_headings(data)
             data = nbformat.convert(nbformat.from_dict(data), 4)
     except RecursionError:
-        raise InvalidSubmission(
-            "not a valid notebook: it is nested too deeply", "Ask for it again"
-        ) from None
+        raise InvalidSubmission("not a valid notebook: it is nested too deeply") from None
     except ValueError:
-        raise InvalidSubmission(_why_no_json(text), "Ask for it again", no_json=True) from None
+        raise InvalidSubmission(_why_no_json(text), no_json=True) from None
     except Exception as error:  # noqa: BLE001 (the conversion trusts what it is given)
         raise InvalidSubmission(
             f"not a valid notebook: format 3, and it cannot be converted ({type(error).__name__})",
-            "Ask for it again",
         ) from None
     cells = data.get("cells") if isinstance(data, dict) else None
     if not isinstance(cells, list):
-        raise InvalidSubmission("not a valid notebook: it has no list of cells", "Ask for it again")
+        raise InvalidSubmission("not a valid notebook: it has no list of cells")
     if len(cells) > MOST_CELLS:
-        raise InvalidSubmission(
-            f"the notebook has {len(cells)} cells, more than {MOST_CELLS}", "Ask for it again"
-        )
+        raise InvalidSubmission(f"the notebook has {len(cells)} cells, more than {MOST_CELLS}")
     notebook = nbformat.v4.new_notebook()
     taken: set[str] = set()
     lines = 0
@@ -436,12 +427,7 @@ def _cell(cell: dict[str, Any], number: int, taken: set[str]) -> NotebookNode:
 
 
 def is_given_out(cell: NotebookNode, marks: Mapping[str, Any]) -> bool:
-    """Whether a locked cell is what some release gave out, letter by letter.
-
-    Args:
-        cell: as it was handed in.
-        marks: nbgrader's metadata of the cell, whose checksum is then that of the cell.
-    """
+    """Whether a locked cell is what some release gave out, letter by letter, by its checksum in nbgrader's marks."""
     released = NotebookNode(
         cell_type=cell.cell_type, source=cell.source, metadata=NotebookNode(nbgrader=marks)
     )

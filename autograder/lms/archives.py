@@ -43,9 +43,6 @@ class Refused:
 class Archive:
     """A platform's archive of submissions.
 
-    Args:
-        path: of the file.
-
     Attributes:
         platform: whose it is, by the names in it.
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import MissingEntry
 
 from autograder.batch.came_in import Times, moment_in, zone_in_words
 from autograder.batch.course import open_assignment
 from autograder.batch.csv_file import TableError
-from autograder.batch.run_lock import nothing_lost
+from autograder.batch.run_lock import open_gradebook
 from autograder.files import printable
 from autograder.lms.platform import EMPTY, GradebookCsv
 from autograder.lms.roster import STUDENT, everybody_in, id_column_of, match, read_gradebook
@@ -26,10 +26,7 @@ LATE = timedelta(minutes=1)  # the least that a mark proves, which does not say 
 def due_in(course: Path, assignment: str) -> datetime | None:
     """When an assignment is due, in UTC and without anybody's extension; None if nobody said."""
     coursedir = open_assignment(course, assignment).coursedir
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    with open_gradebook(coursedir) as gradebook:
         try:
             return gradebook.find_assignment(assignment).duedate
         except MissingEntry:
@@ -60,7 +57,6 @@ class TimesOfTable:
         """Take a student's time.
 
         Args:
-            student: the id.
             text: what stands in the table; empty if nothing does.
             late: whether the platform marks the work as late.
             replaced: whether it takes the place of other work, so that the time of that one is over.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import MissingEntry
 
 from autograder.batch.course import open_course
 from autograder.batch.roster import roster_of
-from autograder.batch.run_lock import nothing_lost
+from autograder.batch.run_lock import open_gradebook
 from autograder.batch.term import TERM, term_of
 
 
@@ -40,7 +40,6 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
     """The points that an assignment gives at most, and all students of the gradebook and of the class's list.
 
     Args:
-        course: the course folder.
         assignment: the assignment's id, or `TERM` for the final marks, which are percentages.
 
     Returns:
@@ -51,10 +50,7 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
     """
     listed = roster_of(course)
     coursedir = open_course(course).coursedir
-    with (
-        nothing_lost(coursedir.db_url),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    with open_gradebook(coursedir) as gradebook:
         known = {
             student.id: Known(student.id, student.email or "", student.lms_user_id or "")
             for student in gradebook.students

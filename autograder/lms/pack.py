@@ -19,17 +19,12 @@ from autograder.lms.summary import Summary
 
 
 def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str) -> Summary:
-    """Pack the feedback pages of an assignment as a platform takes them.
+    """Pack the feedback pages of an assignment as a platform takes them, and say for whom there is none.
 
     Args:
-        course: the course folder.
-        assignment: the assignment's id.
         like: the platform's archive of submissions, whose names are taken; or Moodle's worksheet.
         table: the platform's export, which says who is who; None where its numbers are the ids.
         by: the column of that table with the ids.
-
-    Returns:
-        where the archive is, how to upload it, and for whom there is no page in it.
 
     Raises:
         CourseError: there is no page, or nothing from which to take names.

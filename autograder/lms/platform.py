@@ -52,9 +52,6 @@ class GradebookCsv:
     The person in front of it says which column names students (``--by``), which takes the scores
     (``--column``) and how many points there are (``--points``). The platforms' own tables, which are
     subclasses, know more.
-
-    Args:
-        table: the file.
     """
 
     platform: ClassVar[str] = "table"
@@ -102,21 +99,13 @@ class GradebookCsv:
         return {column: name for column, name in enumerate(self.heading) if name}
 
     def id_column(self, by: str) -> int:
-        """The column that ``--by`` names, in short or in full.
-
-        Raises:
-            TableError: there is none.
-        """
+        """The column that ``--by`` names, in short or in full; a `TableError` if there is none."""
         if by.casefold() in self.id_columns:
             return self.id_columns[by.casefold()]
         return self._named(by, "--by", dict(enumerate(self.heading)))
 
     def column_named(self, wanted: str) -> int:
-        """The column that ``--column`` names, whatever stands in it.
-
-        Raises:
-            TableError: there is none.
-        """
+        """The column that ``--column`` names, whatever stands in it; a `TableError` if there is none."""
         return self._named(wanted, "--column", dict(enumerate(self.heading)))
 
     def score_column(self, wanted: str, also: Collection[str] = ()) -> int:

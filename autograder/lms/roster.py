@@ -53,11 +53,7 @@ class Matching:
 
 
 def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
-    """Put together what has the same id and shares it with nobody else.
-
-    Args:
-        students, rows: the id of each; empty where there is none.
-    """
+    """Put together what has the same id and shares it with nobody else; an empty one is none."""
     by_id: dict[str, tuple[list[str], list[Row]]] = defaultdict(lambda: ([], []))
     for student, key in students.items():
         by_id[usual_id(key)][0].append(student)

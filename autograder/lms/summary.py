@@ -10,12 +10,7 @@ from autograder.files import printable
 
 @dataclass
 class Summary:
-    """What was done, and for whom something was not.
-
-    Attributes:
-        lines: to be printed.
-        complete: nobody and nothing is left over.
-    """
+    """What was done, in lines, and whether nobody and nothing is left over."""
 
     lines: list[str]
     complete: bool = True

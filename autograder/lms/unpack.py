@@ -46,16 +46,10 @@ def unpack(
     """Unpack what a class handed in into ``submitted/<student>/<assignment>/``.
 
     Args:
-        course: the course folder.
-        assignment: the assignment's id.
-        archive: the platform's archive.
         table: the platform's export, which says who is who; None where its numbers are the ids.
         by: the column of that table with the ids.
         zone: of the times in that table.
         dry_run: write nothing.
-
-    Returns:
-        what has become of each student's work, and what was not taken.
 
     Raises:
         CourseError: there is no such course, assignment, archive or table.
@@ -149,12 +143,6 @@ def _attempts(
 ) -> tuple[list[dict[str, bytes]], str]:
     """A student's attempts, the latest last, each as files by name; and how the latest was called.
 
-    Args:
-        archive, files: what the student handed in.
-        assignment: the assignment's id.
-        other_assignments: those after which its notebook is not named.
-        refused: takes the files that are refused.
-
     Raises:
         NotTaken: there is none.
     """
@@ -240,11 +228,6 @@ def _title(file: SubmittedFile) -> tuple[str, int]:
 
 class Target:
     """The folders from which a class is graded, and what has become of them.
-
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-        dry_run: write nothing.
 
     Attributes:
         new: students who had nothing here before.

@@ -72,7 +72,7 @@ def tone(shade: int, theme: str = "light") -> str:
     """The colours of a number in a map, as CSS: its background, and black or white upon it.
 
     Args:
-        shade: from -`SHADES` to `SHADES`, see `autograder.checks.heatmaps.shade`.
+        shade: from -`SHADES` to `SHADES`, see `autograder.checks.pictures.shade`.
         theme: ``light`` or ``dark``.
     """
     full, part = (BELOW if shade < 0 else ABOVE)[theme], 0.85 * abs(shade) / SHADES

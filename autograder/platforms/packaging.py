@@ -35,7 +35,6 @@ def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> No
 
     Args:
         folder: the course's.
-        assignment: the assignment's id.
         target: where to put it.
         secret: whether the inputs of checks depend on a secret, as they should where students cannot read
             it. It is made of the course's own, which cannot be told from it.
@@ -83,11 +82,6 @@ def job_of(folder: Path, assignment: str) -> Job:
             course=course().package,
             own_text=own_text(copy / source, assignment),
         )
-
-
-def with_files(job: Job, notebook: str, files: dict[str, bytes]) -> Job:
-    """The job for one submission."""
-    return replace(job, notebook=notebook, files=files)
 
 
 def requirements(folder: Path) -> str:

@@ -56,10 +56,7 @@ QUESTION = """\
 def export(course: Path, assignment: str, target: Path, image: str = IMAGE) -> Path:
     """Write the question's folder, for ``questions/`` of a PrairieLearn course, and its image's Dockerfile.
 
-    Args:
-        course, assignment: what is exported.
-        target: the folder to write it into.
-        image: the name under which the image will be found.
+    The image will be found under this name.
     """
     question = target / f"prairielearn_{assignment}"
     shutil.rmtree(question, ignore_errors=True)

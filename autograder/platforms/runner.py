@@ -24,7 +24,7 @@ from autograder.grade.submission import (
     notebook_in_folder,
     read_text,
 )
-from autograder.platforms.packaging import JOB, with_files
+from autograder.platforms.packaging import JOB
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.kernels import close, own_kernels
 
@@ -34,7 +34,7 @@ class NoIsolation(Exception):
 
 
 def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tuple[Report, str]:
-    """Grade the notebook in a folder.
+    """Grade the notebook in a folder; what became of it, and the isolation.
 
     A sandbox of our own comes first. Where a container refuses namespaces, it is the sandbox itself, and the
     submission runs as another user, who can read of the packed folder what a sandbox would show.
@@ -43,9 +43,6 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
         packed: what `pack` made.
         submission: the folder with the notebook.
         may_be_open: whether a submission may run as this very user where nothing else is possible.
-
-    Returns:
-        what became of it, and the isolation.
 
     Raises:
         NoIsolation: nothing else is possible.
@@ -58,7 +55,8 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
     try:
         notebook = read_text(notebook_in_folder(submission, job.assignment))
         files, _ = files_beside(submission)
-        report = attempt(with_files(job, notebook, files), own_kernels(isolation, job.modules))
+        job = replace(job, notebook=notebook, files=files)
+        report = attempt(job, own_kernels(isolation, job.modules))
     except InvalidSubmission as problem:
         report = problem.report
     finally:
@@ -77,7 +75,6 @@ def grade_into(
     """Grade in the container of a platform that reads a file of results.
 
     Args:
-        results: the file.
         packed: what `pack` made.
         submission: the folder with the notebook.
         as_results: turns what became of it, and the isolation, into what the platform reads.

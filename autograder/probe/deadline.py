@@ -29,13 +29,9 @@ class _Held:
 def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator[None]:
     """Raise an error in what runs inside when its time is up, and again until it listens.
 
+    A generous second limit, in seconds on the clock, is for what only waits.
     Processor time is what counts, so that a machine which is busy with something else stops nobody.
     Where the platform has no such timers, or in another thread than the first, nothing is stopped.
-
-    Args:
-        cpu: seconds of processor time.
-        seconds: on the clock, a generous second limit for what only waits.
-        error: the class of the error to raise.
     """
     if not hasattr(signal, "setitimer") or (
         threading.current_thread() is not threading.main_thread()

@@ -17,9 +17,6 @@ class MemoryWatch(TorchDispatchMode):
     Views of what was given are free, and so is what nobody can reach any more. What NumPy takes is not
     seen.
 
-    Args:
-        given: arguments of the function that is watched.
-
     Attributes:
         largest: how many numbers were held together, when they were most.
     """

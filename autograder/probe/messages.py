@@ -60,29 +60,13 @@ class CallRequest(RepeatedRequest, frozen=True, kw_only=True, tag="call"):
 
 
 class ChainRequest(Request, frozen=True, kw_only=True, tag="chain"):
-    """Calls one after the other: ``arguments`` holds a list for each of them.
-
-    Attributes:
-        argument_names: the names of each call's arguments.
-    """
+    """Calls one after the other: ``arguments`` holds a list for each of them, and so do their names."""
 
     argument_names: list[list[str]]
 
 
 class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
-    """A module that is built, given weights, and used.
-
-    Attributes:
-        construct, keywords: arguments of its constructor.
-        dtype: of its parameters, such as "float64".
-        state: weights by name.
-        fitted: weights of other lengths than the module's own are cut, or filled with zeros.
-        training: whether it is in train mode.
-        method: what is called; None looks at what a new module holds.
-        rested: whether it was called so in eval mode before.
-        before: the arguments of another call that was made before.
-        before_method: what was called then; None is the same method.
-    """
+    """A module that is built, given weights, and used, as `autograder.checks.cases.Build` says."""
 
     construct: list[Any] = field(default_factory=list)
     keywords: dict[str, Any] = field(default_factory=dict)
@@ -97,12 +81,7 @@ class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
 
 
 class DrawingRequest(Request, frozen=True, kw_only=True, tag="drawing"):
-    """A call of a function that draws.
-
-    Attributes:
-        keywords: further arguments.
-        on_axes: whether it is given matplotlib Axes to draw on, as ``ax``.
-    """
+    """A call of a function that draws, on matplotlib Axes that it is given as ``ax`` or on its own."""
 
     keywords: dict[str, Any] = field(default_factory=dict)
     on_axes: bool = False

@@ -48,10 +48,7 @@ class DisallowedError(RuntimeError):
 
 
 class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
-    """Closes what is disallowed on entering, and opens it again on leaving.
-
-    Args:
-        disallowed: what is disallowed; nothing is closed where it has no names.
+    """Closes what is disallowed, if it has names, on entering, and opens it again on leaving.
 
     Attributes:
         found: names of what was called nevertheless, as far as it was disallowed.

@@ -41,12 +41,7 @@ class LeftBehind(TypedDict):
 
 
 class SideEffects:
-    """A module as it is before a function uses it.
-
-    Args:
-        model: the module.
-        tries: arguments with which it is called, now and afterwards; without any it is not called.
-    """
+    """A module as it is before a function uses it; it is called with `tries`, now and afterwards, if there are any."""
 
     def __init__(self, model: nn.Module, tries: Sequence[Any]) -> None:
         self._model, self._tries = model, tries

@@ -377,11 +377,7 @@ def _asked(
 
 
 def _reply_to(transport: Transport, message: dict[str, Any]) -> Any:
-    """What the other side replies; an error of its own is raised here.
-
-    Raises:
-        Exception: of a built-in type, or else a RuntimeError.
-    """
+    """What the other side replies; an error of its own is raised here, a RuntimeError if its type is not built in."""
     answer = transport(encode(message))
     if not answer:
         raise RuntimeError("what stands in for an earlier part did not answer in its time")

@@ -31,11 +31,7 @@ class SubjectError(Exception):
 
 @contextlib.contextmanager
 def errors_are_its_own() -> Iterator[None]:
-    """Whatever is raised inside is the subject's doing.
-
-    Raises:
-        SubjectError: instead of it.
-    """
+    """Whatever is raised inside is the subject's doing, and becomes the cause of a `SubjectError`."""
     try:
         yield
     except (KeyboardInterrupt, TimeLimit):

@@ -233,7 +233,6 @@ def decode(message: bytes, kind: Any = Any) -> Any:
     """Turn bytes made by :func:`encode` back into a tree.
 
     Args:
-        message: the bytes.
         kind: the type that it must be, made of messages and plain data.
 
     Raises:

@@ -42,10 +42,7 @@ def build_solution(source: Source) -> NotebookNode:
 def release(assignment: str, course: Path, solutions: Path, exercises: Path) -> None:
     """Run nbgrader's own release step: solutions/<id>/ in, exercises/<id>/ out.
 
-    Args:
-        assignment: its id.
-        course: the folder whose nbgrader_config.py says what stands in an answer's place.
-        solutions, exercises: the two folders.
+    The course's nbgrader_config.py says what stands in an answer's place.
     """
     # here, since whoever builds a lecture does without nbgrader, which takes a while to import
     from nbgrader.converters import GenerateAssignment
@@ -74,16 +71,7 @@ def release(assignment: str, course: Path, solutions: Path, exercises: Path) -> 
 
 
 def build_assignments(course: Path, package: Path, names: list[str]) -> list[str]:
-    """Write solutions/ and exercises/ of a course.
-
-    Args:
-        course: the folder with nbgrader_config.py.
-        package: the folder of the course's assignments.
-        names: build only these; all if empty.
-
-    Returns:
-        the ids of what was built.
-    """
+    """Write solutions/ and exercises/ of a course, of all its assignments or some; their ids come back."""
     sources = [
         source for source in assignments_in(package) if source.name in (names or [source.name])
     ]

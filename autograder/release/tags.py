@@ -80,13 +80,7 @@ def checks_of(assignment: str) -> Assignment:
 
 
 def add_nbgrader_metadata(notebook: NotebookNode, file: str, checks: Assignment) -> None:
-    """Turn the short tags into nbgrader's metadata; refuse what nbgrader would only stumble over.
-
-    Args:
-        notebook: the exercise; its cells are changed.
-        file: the name of its source, for messages.
-        checks: what the check cells stand for.
-    """
+    """Turn the short tags into nbgrader's metadata; refuse what nbgrader would only stumble over."""
     parts = {part.name: part for part in checks.parts}
     tagged = list(tagged_cells(notebook, file))
     refuse_wrong_order(tagged)

@@ -47,12 +47,7 @@ MOST_MISTAKES = 2  # of each step; authors put the usual ones first
 
 
 def worked_solution(source: NotebookNode, assignment: Assignment) -> NotebookNode:
-    """The notebook that students may read.
-
-    Args:
-        source: the source version, which is not changed.
-        assignment: what is asked of each part.
-    """
+    """The notebook that students may read, from the source version, which is not changed."""
     notebook = nbformat.from_dict(source)
     for clear in (ClearHiddenTests(), ClearMarkScheme()):
         notebook, _ = clear.preprocess(notebook, {})
@@ -117,12 +112,7 @@ def _usual(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def as_page(notebook: NotebookNode, folder: Path) -> str:
-    """The notebook as a single page that loads nothing; pictures are in it, links into the course are not.
-
-    Args:
-        notebook: a worked solution.
-        folder: where links and pictures of its text start from.
-    """
+    """A worked solution as a single page that loads nothing, with pictures of this folder and no links into it."""
     cells = []
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":

@@ -52,10 +52,7 @@ class SandboxError(Exception):
 
 
 def command(modules: Iterable[str]) -> list[str]:
-    """The beginning of a command line that starts a program inside bubblewrap.
-
-    Args:
-        modules: modules of the course that may be imported there.
+    """The beginning of a command line that starts a program inside bubblewrap, with these modules of the course.
 
     Raises:
         SandboxError: bubblewrap is not there, or may not do its work.

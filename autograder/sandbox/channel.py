@@ -41,7 +41,6 @@ class Channel(Generic[Arriving]):
     """One end of a connected pair of sockets.
 
     Args:
-        end: the socket.
         arriving: the type of the messages that are read at this end.
     """
 

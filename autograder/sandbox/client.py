@@ -54,8 +54,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
     """A kernel of a zygote's own kind, `autograder.sandbox.kernel`, for one notebook.
 
     Args:
-        zygote: where to fork it.
-        limits: what the notebook may use.
         files: (name, content) of the files beside the notebook, with plain relative names.
         closed: what no code in it can use, from its first cell on.
         disallowed_lists: what it will be told to close while it is asked.
@@ -114,8 +112,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         """Run a cell.
 
         Args:
-            code: its source.
-            cell: its id.
             take: is given the type and content of each output message, as it comes.
             asks: see `CellOrder`.
 
@@ -134,11 +130,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
                 take(reply.kind, reply.content)
 
     def let_import(self, name: str, content: bytes) -> None:
-        """Let a file beside the notebook be imported, with the content that was read.
-
-        Raises:
-            KernelDied, KernelStuck, ZygoteError: as from `run`.
-        """
+        """Let a file beside the notebook be imported, with the content that was read; errors are those of `run`."""
         self._send(ImportOrder(name), content)
 
     def ask(self, message: bytes, call: Callable[[bytes], bytes] | None = None) -> bytes:
@@ -163,12 +155,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
                 self._send(ReturnOrder(), call(body))
 
     def let_stand_in(self, sources: dict[str, str], functions: list[str]) -> None:
-        """Give it ours, by the names of the parts; it is then asked with `call`, and runs nothing else.
-
-        Args:
-            sources: Python that defines each.
-            functions: names of the course's own that are handed over.
-        """
+        """Give it ours, as Python by the names of the parts; it is then asked with `call`, and runs nothing else."""
         self._send(StandInOrder(functions), encode(sources))
 
     def call(self, message: bytes) -> bytes:

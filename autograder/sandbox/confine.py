@@ -44,11 +44,6 @@ def enter(limits: Limits, cwd: Path, modules: Sequence[str]) -> None:
     """Close everything around the calling process, a fresh fork that has one thread.
 
     It is the first process of its own namespace, as `namespaces.fork_as_first` makes it.
-
-    Args:
-        limits: what the notebook may use.
-        cwd: where its files are wanted.
-        modules: of the course, those that it may import.
     """
     call("unshare", CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC)
     mount("none", "/", None, MS_REC | MS_PRIVATE)

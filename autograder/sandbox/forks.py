@@ -97,11 +97,7 @@ class Zygote:
             ).result()  # fmt: skip
 
     def wait_until_ready(self) -> None:
-        """Wait until all is imported; from then on this returns at once.
-
-        Raises:
-            ZygoteError: it ended instead, or takes too long.
-        """
+        """Wait until all is imported; from then on this returns at once. A `ZygoteError` says why it never will."""
         if self._ready:
             return
         self.requests.settimeout(SECONDS_TO_IMPORT)
@@ -141,24 +137,14 @@ class Zygote:
 
 @dataclass(frozen=True)
 class Address:
-    """What another process must know of a zygote, beside the socket on which it reads.
-
-    Attributes:
-        isolation: of its forks.
-        modules: of the course, those that they may import.
-    """
+    """What another process must know of a zygote and its forks, beside the socket on which it reads."""
 
     isolation: str
     modules: tuple[str, ...]
 
 
 class ZygoteClient:
-    """A way to a zygote, perhaps another process's.
-
-    Args:
-        requests: the socket on which it reads.
-        address: the rest.
-    """
+    """A way to a zygote, perhaps another process's, by the socket on which it reads."""
 
     def __init__(self, requests: socket.socket, address: Address) -> None:
         self.requests, self.address = requests, address

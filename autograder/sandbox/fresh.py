@@ -32,11 +32,7 @@ class FreshKernel(subprocess.Popen[bytes]):
 
 
 class FreshKernels:
-    """Starts kernels as a `forks.ZygoteClient` forks them; there is no sandbox around them.
-
-    Args:
-        modules: of the course, those that notebooks may import.
-    """
+    """Starts kernels as a `forks.ZygoteClient` forks them; there is no sandbox around them."""
 
     isolation = bubblewrap.NONE
 
@@ -44,12 +40,7 @@ class FreshKernels:
         self.modules = tuple(modules)
 
     def fork(self, request: SpawnRequest, channel: socket.socket) -> FreshKernel:
-        """Start a kernel.
-
-        Args:
-            request: what it is asked to become.
-            channel: the kernel's end of its channel, of which it gets a copy.
-        """
+        """Start a kernel, which gets a copy of its end of the channel."""
         places = [*map(str, bubblewrap.places_of(self.modules))]
         environment = dict(os.environ)
         path = os.pathsep.join(filter(None, [*places, environment.get("PYTHONPATH")]))

@@ -18,11 +18,7 @@ UNREAD = (
 
 
 class Imports:
-    """The files that may be imported.
-
-    Args:
-        folder: where the notebook's files lie.
-    """
+    """The files that may be imported of a notebook's folder."""
 
     def __init__(self, folder: Path) -> None:
         contents: dict[str, bytes] = {}
@@ -53,12 +49,7 @@ class Imports:
         sys.path_importer_cache.clear()
 
     def let(self, name: str, content: bytes) -> None:
-        """Let a file beside the notebook be imported, with this content.
-
-        Args:
-            name: its plain relative name.
-            content: what was read.
-        """
+        """Let a file beside the notebook be imported by its plain relative name, with this content."""
         self._contents[os.path.join(self._folder, name)] = content
         for finder in list(sys.path_importer_cache.values()):
             if isinstance(finder, FileFinder):

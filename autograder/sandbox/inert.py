@@ -118,11 +118,7 @@ def on_the_cpu(device: torch.device | str | int | None) -> None:
 
 
 def make_inert(kernel: IPythonKernel) -> None:
-    """Let nothing of it run in this process any more.
-
-    Args:
-        kernel: runs the notebook's cells.
-    """
+    """Let nothing of it run in this process any more."""
     shell: InteractiveShell = kernel.shell
     kernel.raw_input = kernel.getpass = (
         _input  # which it puts in the place of `input` for each cell

@@ -16,11 +16,7 @@ _own: dict[tuple[str, tuple[str, ...]], Zygote] = {}
 
 
 def own_kernels(isolation: str, modules: Sequence[str] = ()) -> Kernels:
-    """Where this process gets kernels; a zygote is started when it is first needed.
-
-    Args:
-        isolation, modules: see `Zygote`.
-    """
+    """Where this process gets kernels; a `Zygote` of this isolation is started when it is first needed."""
     if sys.platform != "linux":
         return FreshKernels(modules)
     key = isolation, tuple(modules)

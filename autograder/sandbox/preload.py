@@ -36,11 +36,7 @@ MODULES = (
 
 
 def import_all(modules: Sequence[str]) -> None:
-    """Import what notebooks and kernels import, and do once what each would do again.
-
-    Args:
-        modules: of the course, those that notebooks may import here.
-    """
+    """Import what notebooks and kernels import, and do once what each would do again."""
     # ipykernel sets this before a notebook's first import; here the import comes first
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     for name in (*MODULES, *modules):

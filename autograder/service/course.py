@@ -20,9 +20,6 @@ from autograder.service.policy import FILE, read_settings
 class WatchedCourse:
     """A course folder and its exchange.
 
-    Args:
-        folder: the course folder.
-
     Attributes:
         place: what the service keeps.
         assignments: ids of those that the course folder has sources of.

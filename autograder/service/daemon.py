@@ -54,7 +54,6 @@ class GradingService:
     """Grades what comes in to a course.
 
     Args:
-        folder: the course folder.
         isolation: see `autograder.sandbox.bubblewrap`.
         tell: takes a line for whoever looks on.
 
@@ -161,11 +160,7 @@ class GradingService:
                     yield name
 
     def _taken(self, exchange: Exchange, name: str) -> Incoming:
-        """What is handed in under a name, copied.
-
-        Raises:
-            Unfinished, Refused, OSError: see `Exchange.take`.
-        """
+        """What is handed in under a name, copied; errors are those of `Exchange.take`."""
         _, assignment, _ = parsed(name)
         if not self.course.has(assignment):
             raise Refused(f"there is no assignment {printable(assignment)}")

@@ -59,12 +59,9 @@ class Grader:
     def rows(
         self, assignment: str, arrivals: Sequence[Incoming], one_by_one: bool = True
     ) -> dict[str, StudentResult]:
-        """Grade what lies in ``submitted/``; what each student got.
+        """Grade what lies in ``submitted/``, of each student one; what each got.
 
-        Args:
-            assignment: its id.
-            arrivals: submissions, each of another student.
-            one_by_one: where that fails for several, try one after the other.
+        Where that fails for several, they can be tried one by one.
         """
         modules = tuple(allowed_modules(assignment))
         kept = self.course.folder / "grading" / assignment

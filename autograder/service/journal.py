@@ -80,10 +80,7 @@ Work = tuple[str, str]  # student and assignment
 
 
 class Journal:
-    """All submissions, and what has become of them.
-
-    Args:
-        path: the file; made when there is something to say.
+    """All submissions, and what has become of them, in a file that is made when there is something to say.
 
     Attributes:
         known: by name.

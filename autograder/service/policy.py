@@ -67,10 +67,6 @@ Kind = TypeVar("Kind", bound=Struct)
 def read_settings(course: Path, assignments: Sequence[str]) -> ServiceSettings:
     """The settings of a course; the usual ones if it has no such file.
 
-    Args:
-        course: the course folder.
-        assignments: ids of those that there are.
-
     Raises:
         CourseError: the file says something that cannot be; the message says where and what may.
     """

@@ -16,12 +16,7 @@ BATCH = 2  # submissions of a batch, for each worker
 
 
 class Scheduler:
-    """What waits, and for what, by the journal and what people have decided.
-
-    Args:
-        course: with its settings and due dates.
-        journal: of its submissions.
-    """
+    """What waits, and for what, by the journal and what people have decided."""
 
     def __init__(self, course: WatchedCourse, journal: Journal) -> None:
         self.course, self.journal = course, journal
@@ -37,11 +32,7 @@ class Scheduler:
         return self.journal.graded_since(time.time() - HOUR)
 
     def next_batch(self, ready: Callable[[str], bool]) -> list[QueueItem]:
-        """The submissions to grade now.
-
-        Args:
-            ready: whether the one of a name may be tried.
-        """
+        """The submissions to grade now, of those whose names are ready to be tried."""
         free = [item for item, why in self.waiting() if not why and ready(item.arrival.name)]
         used: dict[str, float] = defaultdict(float)
         for student, items in self.graded().items():
@@ -62,12 +53,7 @@ class Scheduler:
         return max(graded, key=lambda item: item.order, default=None)
 
     def held(self, item: QueueItem, graded: Mapping[str, Sequence[QueueItem]]) -> str:
-        """What a submission waits for, in a sentence; empty if it is for its turn alone.
-
-        Args:
-            item: the submission.
-            graded: see the method.
-        """
+        """What a submission waits for, in a sentence; empty if it is for its turn alone."""
         student, assignment = item.arrival.work
         if not self.course.order(assignment).exists():
             when = self.course.settings.rules(assignment).when
@@ -98,12 +84,7 @@ def outdated(items: Iterable[QueueItem]) -> list[QueueItem]:
 
 
 def free_at(graded: Sequence[QueueItem], per_hour: int) -> float:
-    """When a student may have another grading, in seconds since 1970; 0 for now.
-
-    Args:
-        graded: the student's within the last hour, the oldest first.
-        per_hour: how many there may be.
-    """
+    """When a student may have another grading after those of the last hour, in seconds since 1970; 0 for now."""
     return graded[-per_hour].graded_at + HOUR if len(graded) >= per_hour else 0.0
 
 

@@ -21,11 +21,7 @@ titled = cache(title_of)  # a title is read once
 
 
 class Visibility:
-    """Hands feedback out where nbgrader looks for it.
-
-    Args:
-        course: with its settings, due dates and exchange; without an exchange, nothing is handed out.
-    """
+    """Hands feedback out where nbgrader looks for it; nothing where there is no exchange."""
 
     def __init__(self, course: WatchedCourse) -> None:
         self.course = course
@@ -53,15 +49,7 @@ class Visibility:
         return page_of(self.course.folder, arrival.assignment, arrival.student)
 
     def show(self, arrival: Incoming, row: StudentResult) -> str:
-        """Hand out what a student is to see of a graded submission.
-
-        Args:
-            arrival: the submission.
-            row: what the student got.
-
-        Returns:
-            what that is, as `Event.shown` holds it.
-        """
+        """Hand out what a student is to see of a graded submission; what that is, as `Event.shown` holds it."""
         mark = self._mark(arrival)
         if mark == POINTS:
             self._hand_out(arrival, self._points_page(arrival, row))

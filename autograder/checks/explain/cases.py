@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,8 @@ from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import (
     CaseRun,
+    arguments_of,
+    defaults_of,
     is_in_train_mode,
     is_left_to_chance,
     method_of,
@@ -23,7 +25,7 @@ from autograder.checks.drawn_cases import (
 )
 from autograder.checks.explain.evidence import Explanation
 from autograder.checks.problem import Kind
-from autograder.probe.messages import AnyRequest, ChainRequest, ModuleRequest
+from autograder.probe.messages import AnyRequest, ModuleRequest
 
 LOUD = 50.0  # an input with larger numbers is out of the ordinary
 
@@ -252,7 +254,7 @@ def _traits(item: CaseRun) -> dict[str, bool]:
             found[name] = sizes[letter] > 1
     if isinstance(expected, bool):
         found["True"] = expected
-    given = {**_arguments_of(request), **built_with(item)}
+    given = {**arguments_of(request), **built_with(item)}
     for name, default in _defaults(item.part).items():
         value = given.get(name, default)
         found[f"`{name}`"] = not (
@@ -265,13 +267,6 @@ def _traits(item: CaseRun) -> dict[str, bool]:
             for number in range(1, 5):
                 found[f"{number} axes of `{name}`"] = value.ndim == number
     return found
-
-
-def _arguments_of(request: AnyRequest) -> dict[str, Any]:
-    """The arguments by their names; of several calls, those of the first."""
-    if isinstance(request, ChainRequest):
-        return dict(zip(request.argument_names[0], request.arguments[0], strict=False))
-    return dict(zip(request.names, request.arguments, strict=False))
 
 
 def _is_called_again(item: CaseRun) -> bool:
@@ -322,14 +317,9 @@ def _has_an_empty_row(item: CaseRun) -> bool:
 @cache
 def _defaults(part: Part) -> dict[str, Any]:
     """Arguments that may be left out, of the function, or of a module and its forward."""
-    found: dict[str, Any] = {}
-    functions: list[Callable[..., Any]] = [part.reference]
+    found = defaults_of(part.reference)
     if isinstance(part.reference, type) and hasattr(part.reference, "forward"):
-        functions.append(part.reference.forward)
-    for function in functions:
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.default is not inspect.Parameter.empty:
-                found[name] = parameter.default
+        found |= defaults_of(part.reference.forward)
     return found
 
 

@@ -40,9 +40,6 @@ def relations_in(attempts: Sequence[CaseRun]) -> Sentences:
     """How wrong results differ from right ones, as (name, sentence) pairs: at most two.
 
     One says how results differ, one in which cases they do. Both are true of what came back.
-
-    Args:
-        attempts: all cases of a part, with what is wrong with them.
     """
     if any(item.actual.status in ("timeout", "missing") for item in attempts):
         return ()

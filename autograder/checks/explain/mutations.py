@@ -19,7 +19,7 @@ from msgspec import structs
 
 from autograder.checks.axes import arrays_of, axes_of
 from autograder.checks.compare import values_agree
-from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, state_of
+from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, size_of, state_of
 from autograder.checks.explain.evidence import Explanation
 from autograder.probe.messages import AnyRequest, DrawingRequest, ModuleRequest
 from autograder.probe.runners import run_case
@@ -55,16 +55,10 @@ class Mutation:
 
 
 def mutation_behind(attempts: Sequence[CaseRun]) -> Explanation | None:
-    """The mutation with which ours gives what came back in all these cases.
-
-    Args:
-        attempts: wrong cases of a part, each with a value that can be compared.
-    """
+    """The mutation with which ours gives what came back in all these wrong cases, whose values can be compared."""
     telling = (item for item in attempts if _tells(item))
-    first = min(telling, key=lambda item: _numbers_in(item.request), default=None)
-    if not first or _numbers_in(first.request) > MOST_NUMBERS:
-        return None
-    if isinstance(first.request, DrawingRequest):
+    first = min(telling, key=size_of, default=None)
+    if not first or size_of(first) > MOST_NUMBERS or isinstance(first.request, DrawingRequest):
         return None
     in_order = [first, *(item for item in attempts if item is not first)]
     for mutation in islice(_mutations(first), MOST_MUTATIONS):
@@ -85,11 +79,6 @@ def _tells(item: CaseRun) -> bool:
         if array.numel() >= least and len(array.unique()) >= different:
             return True
     return False
-
-
-def _numbers_in(request: AnyRequest) -> int:
-    arrays = [*request.arguments, *state_of(request).values()]
-    return sum(int(np.prod(value.shape)) for value in arrays if hasattr(value, "shape"))
 
 
 def _mutations(item: CaseRun) -> Iterator[Mutation]:

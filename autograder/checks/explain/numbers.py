@@ -171,9 +171,8 @@ def rows_scaled_and_moved(pair: ResultPair) -> Iterator[str]:
     if not (size > 1e-9).all():
         return
     factor = ((right - middle) * (found - middle_found)).sum(-1, keepdims=True) / size
-    if (np.abs(factor) > 1e-4).all() and pair.close(
-        (right - middle) * factor + middle_found, found
-    ):
+    moved = (right - middle) * factor + middle_found
+    if (np.abs(factor) > 1e-4).all() and pair.close(moved, found):
         yield (
             f"each row of {pair.yours} is right but for a factor and an offset of its own. What is "
             "taken away from a row, and by what is the rest divided?"

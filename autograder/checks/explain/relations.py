@@ -8,36 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Flag, auto
 
 import numpy as np
 
 from autograder.checks.explain import numbers, partial, positions, shapes, weights
 from autograder.checks.explain.evidence import MOST_NUMBERS, Explanation, ResultPair
 
-
-class Needs(Flag):
-    """What a relation takes for granted; each is a property of a `ResultPair`."""
-
-    NOTHING = 0
-    SAME_SHAPE = auto()
-    FLOATING = auto()
-    FINITE = auto()
-    TELLING = auto()
-
-    def are_met_by(self, pair: ResultPair) -> bool:
-        return (
-            (Needs.SAME_SHAPE not in self or pair.same_shape)
-            and (Needs.FLOATING not in self or pair.floating)
-            and (Needs.TELLING not in self or pair.telling)
-            and (Needs.FINITE not in self or pair.finite)
-        )
-
-
-NUMBERS = Needs.SAME_SHAPE | Needs.FLOATING
-FINITE_NUMBERS = NUMBERS | Needs.FINITE
-MANY_NUMBERS = NUMBERS | Needs.TELLING
-SHARES = FINITE_NUMBERS | MANY_NUMBERS
+# what a relation takes for granted: properties of a `ResultPair`
+SAME_SHAPE, FLOATING, TELLING, FINITE = "same_shape", "floating", "telling", "finite"
+NUMBERS = (SAME_SHAPE, FLOATING)
+FINITE_NUMBERS = (*NUMBERS, FINITE)
+MANY_NUMBERS = (*NUMBERS, TELLING)
+SHARES = (*MANY_NUMBERS, FINITE)
 
 
 @dataclass(frozen=True)
@@ -53,29 +35,30 @@ class Relation:
 
     name: str
     find: Callable[[ResultPair], Iterator[str]]
-    needs: Needs = Needs.NOTHING
+    needs: tuple[str, ...] = ()
     weak: bool = False
 
     def sentences_on(self, pair: ResultPair) -> list[str]:
         if self.name not in pair.known:
             with np.errstate(all="ignore"):
-                found = self.find(pair) if self.needs.are_met_by(pair) else ()
+                met = all(getattr(pair, need) for need in self.needs)
+                found = self.find(pair) if met else ()
                 pair.known[self.name] = list(found)
         return pair.known[self.name]
 
 
 # the specific before the general
 RELATIONS = (
-    Relation("an input given back", numbers.taken_from_an_input, Needs.FLOATING),
+    Relation("an input given back", numbers.taken_from_an_input, (FLOATING,)),
     Relation("axes exchanged", positions.axes_exchanged),
     Relation("right numbers in another shape", shapes.axis_gone_or_new),
     Relation("too short or too long", shapes.shorter_or_longer, weak=True),
-    Relation("in another order", positions.in_another_order, Needs.SAME_SHAPE),
+    Relation("in another order", positions.in_another_order, (SAME_SHAPE,)),
     Relation("softmax left out, twice or along another axis", weights.softmax_misplaced, SHARES),
     Relation(
         "the opposite mask, or one that hides too much or too little",
         weights.masks_differ,
-        Needs.SAME_SHAPE | Needs.TELLING,
+        (SAME_SHAPE, TELLING),
     ),
     Relation("wrong by a constant factor", numbers.times_a_constant, NUMBERS),
     Relation("an input added or left out", numbers.plus_an_input, MANY_NUMBERS),
@@ -84,22 +67,20 @@ RELATIONS = (
     Relation("scores too large or too small", weights.sharper_or_flatter, SHARES),
     Relation("hidden ones have weight, or visible ones none", weights.shared_among_others, SHARES),
     Relation("a function too many or left out", numbers.through_a_function, MANY_NUMBERS),
-    Relation("all the same", numbers.all_alike, Needs.SAME_SHAPE),
-    Relation(
-        "right but for special places", partial.right_but_for_special_places, Needs.SAME_SHAPE
-    ),
-    Relation("right in part", partial.right_in_part, Needs.SAME_SHAPE, weak=True),
-    Relation("one place too early or late", positions.one_place_off, Needs.SAME_SHAPE),
+    Relation("all the same", numbers.all_alike, (SAME_SHAPE,)),
+    Relation("right but for special places", partial.right_but_for_special_places, (SAME_SHAPE,)),
+    Relation("right in part", partial.right_in_part, (SAME_SHAPE,), weak=True),
+    Relation("one place too early or late", positions.one_place_off, (SAME_SHAPE,)),
     Relation("each row has a factor of its own", numbers.rows_times_constants, FINITE_NUMBERS),
     Relation("weights that are no shares", weights.not_shares, FINITE_NUMBERS),
     Relation(
         "each row has a factor and an offset of its own", numbers.rows_scaled_and_moved, NUMBERS
     ),
-    Relation("right numbers in other places", positions.mixed_up, Needs.FLOATING | Needs.TELLING),
+    Relation("right numbers in other places", positions.mixed_up, (FLOATING, TELLING)),
     Relation("another number of axes", shapes.other_number_of_axes),
-    Relation("NaN or infinity", numbers.not_finite, Needs.SAME_SHAPE),
+    Relation("NaN or infinity", numbers.not_finite, (SAME_SHAPE,)),
     Relation("some rows right", partial.some_rows_right, NUMBERS),
-    Relation("nearly right", numbers.nearly_right, FINITE_NUMBERS | MANY_NUMBERS, weak=True),
+    Relation("nearly right", numbers.nearly_right, SHARES, weak=True),
 )
 
 
@@ -122,7 +103,7 @@ def in_common(pairs: Sequence[ResultPair], weak: bool = True) -> Explanation | N
     ]
     same_shape = all(pair.same_shape for pair in pairs)
     for relation in RELATIONS:
-        if (relation.weak and not weak) or (Needs.SAME_SHAPE in relation.needs and not same_shape):
+        if (relation.weak and not weak) or (SAME_SHAPE in relation.needs and not same_shape):
             continue
         sentences = relation.sentences_on(telling[0])
         for pair in others:
