@@ -487,7 +487,8 @@ print("✓ sample_next")
 # - In `inputs`, each chosen token became `mask_id` with a probability of 80 %, a random id with 10 %, and stayed as it
 #   was with 10 %, whatever stands there and around it. The random id is drawn for each place by itself, uniformly from 0
 #   to `vocab_size` − 1. All other tokens are as they were.
-# - Whether special ids are left out of the random ones is free, and so is whether `mask_id` is one of the special ids.
+# - Whether special ids are left out of the random ones is free. `mask_id` may be one of the special ids, and where it
+#   is not, it does not occur in `token_ids`.
 # - With a `generator`, all random numbers come from it; with `None`, from torch's own.
 #
 # **By hand.** Of 1000 words about 150 are asked for. In the input, about 120 of these are masks, 15 are other words,

@@ -198,6 +198,21 @@ class FeedForwardInit:
         Network.__init__(self, d_model, d_ff, share)
 
 
+@feed_forward.mistakes_in(Network.__init__, costs=TWO_MAPS, of=Network)
+class FeedForwardWidth:
+    @called("d_ff not used")
+    @variants("times", (4, 2, 1))
+    def of_d_model(self, d_model, d_ff, dropout=DEFAULT, *, times):
+        """The number of inner features of your network follows from `d_model`. It is the argument `d_ff`."""
+        Network.__init__(self, d_model, times * d_model, dropout)
+
+    @called("d_ff a fixed number")
+    @variants("width", (2048, 512))
+    def of_the_paper(self, d_model, d_ff, dropout=DEFAULT, *, width):
+        """Your network has one number of inner features, whatever `d_ff` is. What becomes of the argument?"""
+        Network.__init__(self, d_model, width, dropout)
+
+
 # -------------------------------------------------------------------------- TransformerLayer
 
 
@@ -443,6 +458,14 @@ class EncoderLayerInit:
         self.feed_forward = nn.Sequential(
             nn.Linear(d_model, d_ff), nn.ReLU(), nn.Dropout(dropout), nn.Linear(d_ff, d_model)
         )
+
+    @costs(FEEDS_FORWARD)
+    @called("d_ff not handed on to the network")
+    @variants("times", (4, 2, 1))
+    def network_of_another_width(self, d_model, num_heads, d_ff, dropout=DEFAULT, *, times):
+        """The number of inner features of your feed-forward network follows from `d_model`. It is the
+        argument `d_ff`. Does your layer pass it on?"""
+        Layer.__init__(self, d_model, num_heads, times * d_model, dropout)
 
     @costs(LAYER_DROPS)
     def dropout_taken_and_not_handed_on_to_the_network(

@@ -19,6 +19,8 @@ from assignments.common.layers import (
     drawn_mask,
     drawn_mask_of_heads,
     drops_together,
+    few_units,
+    first_units,
     layer_drops,
     left_to_chance,
     whole_inputs,
@@ -32,6 +34,7 @@ from course_utils import layers
 
 LECTURE = "../../lectures/07_layer_normalization.ipynb"
 SUBLAYERS = {ATTENTION: "attention", NETWORK: "the feed-forward network"}
+UNITS = 4  # inner features that are used where a step is not about their number
 
 
 # ------------------------------------------------------------------------------ what is drawn
@@ -48,18 +51,28 @@ def network(
     d_model: int = 5,
     d_ff: int = 7,
     *,
+    units: int = 0,
     training: bool = False,
     again: bool = False,
 ) -> Case:
     """A feed-forward network without dropout, and sentences that differ in their last word.
 
-    With ``again``, it was used on other numbers of the same shape before.
+    With ``again``, it was used on other numbers of the same shape before. Of ``units`` see `few_units`;
+    0 uses all inner features.
     """
 
     def draw(randn: Randn) -> Build:
         x = twins(randn(B, T, d_model))
         before = [randn(B, T, d_model)] if again else []
-        return Build((d_model, d_ff, 0.0), arguments=[x], training=training, before=before)
+        state = few_units(randn, d_model, d_ff, units) if units else {}
+        return Build(
+            (d_model, d_ff, 0.0),
+            arguments=[x],
+            state=state,
+            fitted=units > 0,
+            training=training,
+            before=before,
+        )
 
     label = f"{B=}, {T=}, {d_model=}, {d_ff=}{', train mode' * training}"
     return Case(label + ", used before" * again, draw)
@@ -69,7 +82,7 @@ def positive_network(B: int, T: int, dropout: float, *, training: bool) -> Case:
     """A network of positive numbers whose sums are large.
 
     A ReLU has nothing to do there, wherever it is, and neither has a GELU, so what is asked about
-    dropout asks about nothing else.
+    dropout asks about nothing else. Only three inner features are used.
     """
 
     def draw(randn: Randn) -> Build:
@@ -77,21 +90,27 @@ def positive_network(B: int, T: int, dropout: float, *, training: bool) -> Case:
         shapes = {"w_1.weight": (7, 5), "w_1.bias": (7,), "w_2.weight": (5, 7), "w_2.bias": (5,)}
         state = {name: randn(*shape).abs() + 0.2 for name, shape in shapes.items()}
         state["w_1.bias"] += 6
-        return Build((5, 7, dropout), arguments=[x], state=state, training=training)
+        return Build(
+            (5, 7, dropout),
+            arguments=[x],
+            state=first_units(state, 3),
+            fitted=True,
+            training=training,
+        )
 
     return Case(f"{'train' if training else 'eval'} mode, {dropout=}, all numbers positive", draw)
 
 
 def bare_dropout() -> Case:
-    """A network that does nothing but drop, from positive inputs, twice."""
-    one, zero = torch.eye(40), torch.zeros(40)
-    state = {"w_1.weight": one, "w_1.bias": zero, "w_2.weight": one, "w_2.bias": zero}
+    """A network that does nothing but drop, from positive inputs, twice; half of its inner features are not used."""
+    one, zero = torch.eye(80, 40), torch.zeros(80)
+    state = {"w_1.weight": one, "w_1.bias": zero, "w_2.weight": one.T, "w_2.bias": zero[:40]}
 
     def draw(randn: Randn) -> Build:
         x = randn(2, 15, 40).abs() + 6.5
-        return Build((40, 40), arguments=[x], state=state, training=True, times=2)
+        return Build((40, 80), arguments=[x], state=state, fitted=True, training=True, times=2)
 
-    label = "train mode, the default dropout, w_1 and w_2 the identity"
+    label = "train mode, the default dropout, w_1 and w_2 give each number back"
     return Case(label, draw, random=True)
 
 
@@ -101,6 +120,7 @@ def layer(
     mask: tuple[int, ...] = (),
     *,
     sizes: tuple[int, int, int] = SIZES,
+    units: int = 0,
     dropout: float = 0.0,
     training: bool = False,
     silent: str = "",
@@ -109,13 +129,17 @@ def layer(
 ) -> Case:
     """A layer of these sizes (d_model, num_heads, d_ff), x (B, T, d_model), a mask of this shape.
 
-    The sublayer ``silent`` gives zeros. Where words are ``blind``, the mask's first row shows
-    nothing, or that of one head, where each head has its own. With ``before``, the layer was used on
-    other words, with a mask of this shape, () for none.
+    The sublayer ``silent`` gives zeros. Of ``units`` see `few_units`; 0 uses all inner features.
+    Where words are ``blind``, the mask's first row shows nothing, or that of one head, where each head
+    has its own. With ``before``, the layer was used on other words, with a mask of this shape, () for
+    none.
     """
 
     def draw(randn: Randn) -> Build:
         d_model, _, d_ff = sizes
+        state = constant({silent: 0.0}, d_model, d_ff) if silent else {}
+        if units:
+            state = few_units(randn, d_model, d_ff, units, of="feed_forward.")
         arguments = [randn(B, T, d_model)]
         if mask and blind and HEADS in mask[1:-2]:
             arguments.append(drawn_mask_of_heads(randn, mask))
@@ -126,7 +150,8 @@ def layer(
         return Build(
             (*sizes, dropout),
             arguments=arguments,
-            state=constant({silent: 0.0}, d_model, d_ff) if silent else {},
+            state=state,
+            fitted=units > 0 or silent == NETWORK,
             training=training,
             before=others,
         )
@@ -152,7 +177,8 @@ def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = (), *, dropout: flo
             rows = seen[:2] if mask[-2] == 1 else seen[..., ::2, :]
             rows[..., -1] = False
             arguments.append(seen)
-        return Build((*SIZES, dropout), arguments=arguments)
+        state = few_units(randn, D_MODEL, SIZES[-1], UNITS, of="feed_forward.")
+        return Build((*SIZES, dropout), arguments=arguments, state=state, fitted=True)
 
     label = f"{B=}, {T=}, {f'mask {mask}' if mask else 'no mask'}"
     return Case(label + f", {dropout=} in eval mode" * bool(dropout), draw)
@@ -247,8 +273,8 @@ MAPS_DROP = feed_forward.step(
 )
 MAPS_MANNERS = feed_forward.manners(
     1,
-    network(B=2, T=3),
-    network(B=3, T=2, d_model=6, d_ff=5, training=True).in_float64().with_gradients(),
+    network(B=2, T=3, units=3),
+    network(B=3, T=2, d_model=6, d_ff=5, units=2, training=True).in_float64().with_gradients(),
     asks="float64, an untouched x of any memory layout, gradients",
 )
 
@@ -293,9 +319,9 @@ MASKED = encoder_layer.step(
 LAYER_DROPS = encoder_layer.step(
     "dropout in train mode, on each sublayer's output and inside the feed-forward network",
     1,
-    layer(B=3, T=5, dropout=0.0, training=True),
-    layer(B=2, T=3, dropout=EVERYTHING, training=True),
-    layer(B=2, T=5, dropout=EVERYTHING),
+    layer(B=3, T=5, units=UNITS, dropout=0.0, training=True),
+    layer(B=2, T=3, units=UNITS, dropout=EVERYTHING, training=True),
+    layer(B=2, T=5, units=UNITS, dropout=EVERYTHING),
     *left_to_chance(SUBLAYERS),
     *whole_inputs(SUBLAYERS),
     judge=layer_drops,
@@ -304,14 +330,14 @@ LAYER_MANNERS = encoder_layer.step(
     "the whole layer: float64, untouched inputs of any memory layout, words that see nothing, "
     "gradients",
     1,
-    layer(B=2, T=5, mask=(2, 1, 5, 5)).in_float64(),
-    layer(B=2, T=5, before=(5, 5)),
-    layer(B=2, T=4, mask=(2, HEADS, 4, 4), before=(2, HEADS, 4, 4)),
-    layer(B=2, T=5, mask=(5, 5), before=()),
-    layer(B=2, T=5, mask=(5, 5)).with_gaps(),
-    layer(B=2, T=4, mask=(2, 1, 4, 4), blind=True),
-    layer(B=2, T=4, mask=(2, HEADS, 4, 4), blind=True),
-    layer(B=2, T=5).in_float64().with_gradients(),
-    layer(B=2, T=4, mask=(2, HEADS, 4, 4), blind=True).in_float64().with_gradients(),
+    layer(B=2, T=5, units=UNITS, mask=(2, 1, 5, 5)).in_float64(),
+    layer(B=2, T=5, units=UNITS, before=(5, 5)),
+    layer(B=2, T=4, units=UNITS, mask=(2, HEADS, 4, 4), before=(2, HEADS, 4, 4)),
+    layer(B=2, T=5, units=UNITS, mask=(5, 5), before=()),
+    layer(B=2, T=5, units=UNITS, mask=(5, 5)).with_gaps(),
+    layer(B=2, T=4, units=UNITS, mask=(2, 1, 4, 4), blind=True),
+    layer(B=2, T=4, units=UNITS, mask=(2, HEADS, 4, 4), blind=True),
+    layer(B=2, T=5, units=UNITS).in_float64().with_gradients(),
+    layer(B=2, T=4, units=UNITS, mask=(2, HEADS, 4, 4), blind=True).in_float64().with_gradients(),
     strict=True,
 )

@@ -20,6 +20,7 @@ from assignments.common.layers import (
     drawn_mask,
     drawn_mask_of_heads,
     even_words,
+    few_units,
     layer_drops,
     left_to_chance,
     misses_numbers,
@@ -36,6 +37,7 @@ from course_utils.handed_over import state_of
 
 LECTURE = "../../lectures/08_transformer.ipynb"
 D_MODEL, HEADS, D_FF = SIZES
+UNITS = 4  # inner features that are used where a step is not about their number
 LONG = 126  # long enough to count what is dropped
 CROSS = "cross_attn.w_o"
 SUBLAYERS = {  # the last linear map of each, and what it is called
@@ -64,6 +66,7 @@ def layer(
     self_mask: tuple[int, ...] = (),
     memory_mask: tuple[int, ...] = (),
     blind: bool = False,
+    units: int = 0,
     training: bool = False,
     times: int = 1,
     before: bool | None = None,
@@ -73,7 +76,7 @@ def layer(
 
     With ``blind``, the masks' first rows show nothing, or that of one head, where each head has its
     own. With ``before``, the layer was used on other numbers of the same shapes, under other masks;
-    where it is False, without any.
+    where it is False, without any. Of ``units`` see `few_units`; 0 uses all inner features.
     """
     masks = self_mask or (T, T), memory_mask or (B, 1, 1, S)
 
@@ -90,7 +93,17 @@ def layer(
         if before is not None:
             others = [randn(B, T, D_MODEL), randn(B, S, D_MODEL)]
             others += [drawn_mask(randn, shape) for shape in masks if before]
-        return Build(SIZES, keywords, arguments, training=training, before=others, times=times)
+        state = few_units(randn, D_MODEL, D_FF, units, of="feed_forward.") if units else {}
+        return Build(
+            SIZES,
+            keywords,
+            arguments,
+            state=state,
+            fitted=units > 0,
+            training=training,
+            before=others,
+            times=times,
+        )
 
     label = told(training, B=B, T=T, S=S, self_mask=self_mask, memory_mask=memory_mask, **keywords)
     label += ", rows that show nothing" * blind + ", called twice" * (times > 1)
@@ -351,20 +364,20 @@ ASSEMBLED = decoder_layer.step(
 MASKED = decoder_layer.step(
     "self_mask hides in self-attention, memory_mask in cross-attention",
     1,
-    layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)),
-    layer(B=3, T=4, S=6, self_mask=(3, 1, 4, 4)),
-    layer(B=12, T=4, S=6, memory_mask=(12, 1, 1, 6)),
-    layer(B=2, T=3, S=5, memory_mask=(3, 5)),
-    layer(B=2, T=4, S=4, self_mask=(4, 4), memory_mask=(2, 1, 4, 4)),
-    layer(B=2, T=3, S=5, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5)),
+    layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)),
+    layer(B=3, T=4, S=6, units=UNITS, self_mask=(3, 1, 4, 4)),
+    layer(B=12, T=4, S=6, units=UNITS, memory_mask=(12, 1, 1, 6)),
+    layer(B=2, T=3, S=5, units=UNITS, memory_mask=(3, 5)),
+    layer(B=2, T=4, S=4, units=UNITS, self_mask=(4, 4), memory_mask=(2, 1, 4, 4)),
+    layer(B=2, T=3, S=5, units=UNITS, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5)),
 )
 LAYER_DROPS = decoder_layer.step(
     "dropout in train mode, on each sublayer's output and inside the feed-forward network",
     1,
-    layer(B=3, T=5, S=7, dropout=0.0, training=True),
-    layer(B=2, T=3, S=5, dropout=EVERYTHING, training=True),
-    replace(layer(B=2, T=3, S=5, dropout=0.7, times=2), random=True),
-    layer(B=2, T=3, S=5, dropout=0.7),
+    layer(B=3, T=5, S=7, units=UNITS, dropout=0.0, training=True),
+    layer(B=2, T=3, S=5, units=UNITS, dropout=EVERYTHING, training=True),
+    replace(layer(B=2, T=3, S=5, units=UNITS, dropout=0.7, times=2), random=True),
+    layer(B=2, T=3, S=5, units=UNITS, dropout=0.7),
     *left_to_chance(SUBLAYERS),
     *whole_inputs(SUBLAYERS),
     judge=layer_drops,
@@ -372,15 +385,31 @@ LAYER_DROPS = decoder_layer.step(
 LAYER_MANNERS = decoder_layer.step(
     "float64, untouched inputs, any memory layout, rows that see nothing, gradients",
     1,
-    layer(B=2, T=3, S=5).in_float64(),
-    layer(B=2, T=3, S=5, before=True),
-    layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=True),
-    layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=False),
-    layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)).with_gaps(),
-    layer(B=2, T=3, S=5, self_mask=(2, 1, 3, 3), memory_mask=(2, 1, 3, 5), blind=True),
-    layer(B=2, T=3, S=5, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5), blind=True),
-    layer(B=2, T=3, S=5).in_float64().with_gradients(),
-    layer(B=2, T=3, S=5, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5), blind=True)
+    layer(B=2, T=3, S=5, units=UNITS).in_float64(),
+    layer(B=2, T=3, S=5, units=UNITS, before=True),
+    layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=True),
+    layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=False),
+    layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)).with_gaps(),
+    layer(B=2, T=3, S=5, units=UNITS, self_mask=(2, 1, 3, 3), memory_mask=(2, 1, 3, 5), blind=True),
+    layer(
+        B=2,
+        T=3,
+        S=5,
+        units=UNITS,
+        self_mask=(2, HEADS, 3, 3),
+        memory_mask=(2, HEADS, 3, 5),
+        blind=True,
+    ),
+    layer(B=2, T=3, S=5, units=UNITS).in_float64().with_gradients(),
+    layer(
+        B=2,
+        T=3,
+        S=5,
+        units=UNITS,
+        self_mask=(2, HEADS, 3, 3),
+        memory_mask=(2, HEADS, 3, 5),
+        blind=True,
+    )
     .in_float64()
     .with_gradients(),
     strict=True,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from assignments.common.draws import copied_along
-from autograder.checks.cases import Build, Case, Randn
+from autograder.checks.cases import Build, Case, Randn, drawn_weights
 from autograder.checks.compare import kind_of, two_results_differ, values_agree
 from autograder.checks.problem import Judgement
 
@@ -45,6 +45,31 @@ def constant(values: dict[str, float], d_model: int, d_ff: int) -> dict[str, Ten
         state[f"{name}.weight"] = torch.zeros(d_model, d_ff if name == NETWORK else d_model)
         state[f"{name}.bias"] = torch.full((d_model,), value)
     return state
+
+
+def few_units(randn: Randn, d_model: int, d_ff: int, units: int, of: str = "") -> dict[str, Tensor]:
+    """Weights of a feed-forward network that uses its first inner features alone, as many as ``units``.
+
+    A network with more or fewer of them, which another step is about, can then be used all the same.
+    ``of`` stands before the names.
+    """
+    shapes = [
+        (f"{of}w_1.weight", (d_ff, d_model)),
+        (f"{of}w_1.bias", (d_ff,)),
+        (f"{of}w_2.weight", (d_model, d_ff)),
+    ]
+    return first_units(drawn_weights(shapes, randn.generator), units)
+
+
+def first_units(state: dict[str, Tensor], units: int) -> dict[str, Tensor]:
+    """The weights of a feed-forward network without all inner features but the first ones."""
+    kept = {name: value.clone() for name, value in state.items()}
+    for name, value in kept.items():
+        if "w_1." in name:
+            value[units:] = 0
+        elif name.endswith("w_2.weight"):
+            value[:, units:] = 0
+    return kept
 
 
 WORD = torch.linspace(-1, 1, D_MODEL)
@@ -85,6 +110,7 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
                 (D_MODEL, HEADS, d_ff),
                 arguments=[randn(SENTENCES, 4, D_MODEL) * size for _ in range(inputs)],
                 state=plain | state,
+                fitted=True,
                 training=True,
                 times=2,
             )
@@ -182,7 +208,7 @@ def whole_inputs(sublayers: dict[str, str]) -> list[Case]:
 
         def draw(randn: Randn) -> Build:
             given = [even_words(randn, 4) for _ in range(len(sublayers) - 1)]
-            return Build(SIZES, arguments=given, state=state, training=True)
+            return Build(SIZES, arguments=given, state=state, fitted=True, training=True)
 
         label = f"train mode, the default dropout, {called} gives 0 unless a number is missing in what it reads"
         return Case(label, draw, random=True)

@@ -211,7 +211,8 @@ class _Notebook:
         if module in harmless.MODULES:
             return name in harmless.MODULES[module] or _has_no(module, name)
         if _is_absent(module):
-            return True
+            # what grades may have put a debugger there that does nothing
+            return not name.startswith("_")
         if module in self.beside:
             return self._is_own(name)
         value = getattr(_module_of_course(module), name, None)

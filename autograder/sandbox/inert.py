@@ -7,6 +7,7 @@ expect a cell to stop over them.
 
 from __future__ import annotations
 
+import code
 import functools
 import io
 import os
@@ -17,8 +18,11 @@ import sys
 import types
 import typing
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 from typing import Any, Self
 
+import IPython
 import torch
 import typing_extensions
 from ipykernel.ipkernel import IPythonKernel
@@ -29,6 +33,7 @@ INSTALLERS = ("pip", "conda", "mamba", "micromamba", "uv")
 SHELLS = ("bash", "sh", "script", "system", "sx", "!", "cmd", "ruby", "perl")
 # magics of whole cells that measure what they run, or hide what it prints, and errors with it
 WRAPPING = re.compile(r"\A(\s*)%%(?:time|capture|prun)\b[^\n]*")
+DEBUGGERS = ("ipdb", "pudb")  # packages of their own, whether they are installed or not
 LATER_TYPES = ("override", "ReadOnly", "TypeIs")  # of `typing` in later versions of Python
 set_default_device = torch.set_default_device
 LONGEST = 80  # characters of a command that are shown
@@ -137,7 +142,12 @@ def make_inert(kernel: IPythonKernel) -> None:
     subprocess.Popen = NotRun  # type: ignore[assignment,misc]
     sys.breakpointhook = _debugger
     pdb.set_trace = debugger.set_trace = _debugger
+    for kind in (pdb.Pdb, debugger.Pdb):
+        kind.set_trace = _debugger  # type: ignore[method-assign]
     pdb.post_mortem = pdb.pm = _debugger
+    IPython.embed = code.interact = _debugger
+    for name in DEBUGGERS:
+        sys.modules[name] = _debugging(name)
     torch.compile = as_it_is
     torch.set_default_device = on_the_cpu
     for name in LATER_TYPES:
@@ -148,6 +158,14 @@ def make_inert(kernel: IPythonKernel) -> None:
 def _output_of(command: str, *_: Any, **__: Any) -> list[str]:
     tell(command)
     return []
+
+
+def _debugging(name: str) -> types.ModuleType:
+    """A module in the place of a debugger."""
+    module = module_from_spec(ModuleSpec(name, None))
+    for entry in ("set_trace", "post_mortem", "pm"):
+        setattr(module, entry, _debugger)
+    return module
 
 
 def _magic(name: str) -> Callable[[str], None]:

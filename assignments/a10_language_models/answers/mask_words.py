@@ -457,6 +457,21 @@ def numbers_of_python(token_ids, mask_id, vocab_size, special_ids, share=0.15, g
 
 
 @BANK.wrong(PART, told="wrong with `generator` given")
+def each_word_by_numbers_of_python(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    inputs, targets = token_ids.clone(), torch.full_like(token_ids, -100)
+    for place in ordinary(token_ids, special_ids).nonzero().tolist():
+        if random.random() < share:
+            word, fate = token_ids[*place], random.random()
+            targets[*place] = word
+            inputs[*place] = (
+                mask_id if fate < 0.8 else random.randrange(vocab_size) if fate < 0.9 else word
+            )
+    return inputs, targets
+
+
+@BANK.wrong(PART, told="wrong with `generator` given")
 def generator_used_for_one_of_three_draws(
     token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
 ):

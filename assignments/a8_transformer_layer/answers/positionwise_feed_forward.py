@@ -176,10 +176,18 @@ class NetworkOnTheWrongAxisOfSquares(NetworkInOneLine):
         return super().forward(x)
 
 
-@BANK.wrong("PositionwiseFeedForward", told="weights of another shape")
+@BANK.wrong("PositionwiseFeedForward", named="d_ff not used")
 class NetworkFourTimesAsWide(Maps):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__(d_model, 4 * d_model, dropout)
+
+    forward = NetworkInOneLine.forward
+
+
+@BANK.wrong("PositionwiseFeedForward", told="weights of another shape")
+class NetworkOfHalfTheWidth(Maps):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__(d_model, d_ff // 2, dropout)
 
     forward = NetworkInOneLine.forward
 

@@ -233,6 +233,19 @@ class LayerOfOneNormTwice(LayerInTwoLines):
         self.layer_norm1, self.layer_norm2 = [nn.LayerNorm(d_model)] * 2
 
 
+@BANK.wrong("TransformerLayer", named="d_ff not handed on to the network")
+class LayerFourTimesAsWide(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.feed_forward = NetworkInOneLine(d_model, 4 * d_model, dropout)
+
+
+@BANK.wrong("TransformerLayer", told="weights of another shape")
+class LayerOfHalfTheWidth(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff // 2, dropout)
+
+
 @BANK.wrong("TransformerLayer", told="wrong in train mode with dropout")
 class LayerWithItsOwnDefault(LayerInTwoLines):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.5):

@@ -162,6 +162,13 @@ class LayerThatDropsInEvalMode(LayerByEinsum):
         return F.dropout(x, self.p)
 
 
+@BANK.wrong("DecoderLayer", named="d_ff not handed on to the network")
+class LayerFourTimesAsWide(LayerOfThreeDropouts):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.feed_forward = PositionwiseFeedForward(d_model, 4 * d_model, dropout)
+
+
 @BANK.wrong("DecoderLayer", told="weights with other names")
 class LayerWithNormsInAList(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):

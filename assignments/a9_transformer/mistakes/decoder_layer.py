@@ -358,6 +358,14 @@ class DropoutOnResidual(Layer):
 
 @decoder_layer.mistakes_in(Layer.__init__, costs=LAYER_DROPS, of=Layer)
 class DecoderLayerInit:
+    @costs(ASSEMBLED)
+    @called("d_ff not handed on to the network")
+    @variants("times", (4, 2, 1))
+    def network_of_another_width(self, d_model, num_heads, d_ff, dropout=0.1, *, times):
+        """The number of inner features of your feed-forward network follows from `d_model`. It is the
+        argument `d_ff`. Does your layer pass it on?"""
+        Layer.__init__(self, d_model, num_heads, times * d_model, dropout)
+
     def dropout_taken_and_not_handed_on_to_the_network(self, d_model, num_heads, d_ff, dropout=0.1):
         """Inside your feed-forward network, a tenth is dropped whatever `dropout` is. The network
         takes the probability as an argument. Does your layer pass it on?"""

@@ -117,18 +117,19 @@ def unfit(attempts: Sequence[CaseRun]) -> Explanation | None:
     if not found.shapes:
         return None
     first = found.shapes[0]
-    sentence = _another_shape(item, first.name, first.asked, first.found)
+    sentence = _another_shape(attempts, first.name, first.asked, first.found)
     return Explanation("weights of another shape", sentence)
 
 
-def _another_shape(item: CaseRun, name: str, asked: Sequence[int], found: Sequence[int]) -> str:
-    letters = {size: letter for letter, size in sizes_of(item).items()}
+def _another_shape(
+    attempts: Sequence[CaseRun], name: str, asked: Sequence[int], found: Sequence[int]
+) -> str:
     if len(asked) == len(found):
         if sorted(asked) == sorted(found):
             return f"`{name}` has its two lengths exchanged. Which comes first, in or out?"
-        differ = [pair for pair in zip(asked, found, strict=True) if pair[0] != pair[1]]
-        if len(differ) == 1 and {*differ[0]} <= letters.keys():
-            right, own = (letters[size] for size in differ[0])
+        lengths = _made_with(attempts, name)
+        if lengths:
+            right, own = max(lengths)  # several are several names of the same length
             return (
                 f"`{name}` is made with {own} where {right} is asked. What goes into this layer, and "
                 "what comes out?"
@@ -137,6 +138,26 @@ def _another_shape(item: CaseRun, name: str, asked: Sequence[int], found: Sequen
         f"`{name}` is made with another shape than the text gives it. Which lengths belong into "
         "it, and where do they come from?"
     )
+
+
+def _made_with(attempts: Sequence[CaseRun], name: str) -> set[tuple[str, str]]:
+    """The length that is asked and the one in its place, as the text calls both, where this holds in all cases."""
+    in_each = [
+        {
+            (right, own)
+            for right, size in sizes_of(item).items()
+            for own, other in sizes_of(item).items()
+            if [(size, other)] == _that_differ(shape.asked, shape.found)
+        }
+        for item in attempts
+        for shape in (item.actual.unfit.shapes if item.actual.unfit else ())
+        if shape.name == name
+    ]
+    return set.intersection(*in_each)
+
+
+def _that_differ(asked: Sequence[int], found: Sequence[int]) -> list[tuple[int, int]]:
+    return [pair for pair in zip(asked, found, strict=False) if pair[0] != pair[1]]
 
 
 def _other_names(missing: Sequence[str], has: Sequence[str]) -> str:

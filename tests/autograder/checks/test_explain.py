@@ -322,6 +322,32 @@ def test_weights_that_do_not_fit_are_told(make, words):
     assert re.search(words, sentence), sentence
 
 
+class Between(nn.Module):
+    """A linear map from one width to another."""
+
+    def __init__(self, width, inner):
+        super().__init__()
+        self.map = nn.Linear(width, inner)
+
+    def forward(self, x):
+        return self.map(x)
+
+
+@pytest.mark.parametrize(
+    ("widths", "words"), [((3,), "with T where inner"), ((3, 5), "with another shape")]
+)
+def test_a_length_that_a_weight_has_by_chance_is_not_told(widths, words):
+    """A map with one feature more than it is wide has as many as there are words, in a single case."""
+    cases = (
+        Case(f"{width=}", lambda randn, width=width: Build((width, 7), arguments=[randn(4, width)]))
+        for width in widths
+    )
+    signature = "Between(width, inner), forward(x (T, width)) -> z (T, inner)"
+    part = part_of(Between, *cases, signature=signature)
+    sentence = unfit(attempts_at(part, lambda width, _: Between(width, width + 1))).sentence
+    assert f"`map.weight` is made {words}" in sentence
+
+
 def test_what_is_no_module_is_told():
     assert unfit(attempts_at(LAYER, lambda width: width)).name == "no module"
 

@@ -184,6 +184,7 @@ ATTACKS = {
         "import math as e\ntry: f()\nexcept AttributeError as e: e.obj",
         "from numpy.random import default_rng as e\nimport absent as e\ne.func_globals",
         "import absent as exit\nexit._ip",
+        "from absent import __getattribute__ as look\nlook('__class__')",
         "import absent as error\ndef f(error): return error.__traceback__",
         "import absent as kind\nfor kind in x: kind.__globals__",
         "import _cython_0 as kinds\nkinds.generator",
