@@ -47,7 +47,7 @@ from autograder.checks.reply import observations_in, refuse_forged
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import GraderError, note
 from autograder.probe.disallowed import Disallowed
-from autograder.probe.messages import Questions
+from autograder.probe.messages import Observation, Questions
 from autograder.probe.op_blocker import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
 
@@ -409,5 +409,21 @@ def _attempts_in(answers: bytes, drawn: DrawnCases, disallowed: Disallowed) -> l
             )
     for request, right, seen in zip(drawn.requests, drawn.expected, observations, strict=True):
         refuse_forged(request, right, seen)
-    attempts = [CaseRun(drawn, number, seen) for number, seen in enumerate(observations)]
+    attempts = [
+        CaseRun(drawn, number, _in_order(drawn, number, seen))
+        for number, seen in enumerate(observations)
+    ]
     return [replace(item, problem=problem_with(item)) for item in attempts]
+
+
+def _in_order(drawn: DrawnCases, number: int, seen: Observation) -> Observation:
+    """Several results that came in a dict, one after the other as they stand in it.
+
+    That they came in a dict is one slip, which the last step alone charges.
+    """
+    step, expected = drawn.plan[number][0], drawn.expected[number].value
+    if step is drawn.part.steps[-1] or not isinstance(seen.value, dict):
+        return seen
+    if not isinstance(expected, tuple) or len(seen.value) != len(expected):
+        return seen
+    return structs.replace(seen, value=tuple(seen.value.values()))
