@@ -28,6 +28,7 @@ from autograder.checks.credit import waived
 from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in
 from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
 from autograder.checks.explain.differences import relations_in
+from autograder.checks.explain.result_types import ARRAYS
 from autograder.checks.follow_through import source_of
 from autograder.checks.heatmaps import pictured
 from autograder.checks.judge import in_words, problem_with
@@ -417,13 +418,16 @@ def _attempts_in(answers: bytes, drawn: DrawnCases, disallowed: Disallowed) -> l
 
 
 def _in_order(drawn: DrawnCases, number: int, seen: Observation) -> Observation:
-    """Several results that came in a dict, one after the other as they stand in it.
+    """What came in a dict without it: several results as they stand in it, or the only one.
 
-    That they came in a dict is one slip, which the last step alone charges.
+    That there is a dict is one slip, which the last step alone charges.
     """
     step, expected = drawn.plan[number][0], drawn.expected[number].value
     if step is drawn.part.steps[-1] or not isinstance(seen.value, dict):
         return seen
-    if not isinstance(expected, tuple) or len(seen.value) != len(expected):
-        return seen
-    return structs.replace(seen, value=tuple(seen.value.values()))
+    results = tuple(seen.value.values())
+    if isinstance(expected, tuple) and len(results) == len(expected):
+        return structs.replace(seen, value=results)
+    if isinstance(expected, ARRAYS) and len(results) == 1:
+        return structs.replace(seen, value=results[0])
+    return seen
