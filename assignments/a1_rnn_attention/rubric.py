@@ -244,7 +244,7 @@ OWN_STATES = annotate.step(
 )  # fmt: skip
 STATES_MANNERS = annotate.manners(
     1,
-    two_directions(B=2, S=5, h=4),
+    two_directions(B=2, S=5, h=7),  # no length is one more or less than another
     asks="float64 stays float64, inputs stay as they were, any memory layout, gradients flow",
 )
 

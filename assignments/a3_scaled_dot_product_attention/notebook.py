@@ -136,6 +136,10 @@ def test_stable_softmax():
         f"with axis=1 each row should sum to one, yours sum to {rows}. Does each row use a maximum "
         "and a sum of its own?"
     )
+    assert np.allclose(rows, 1, rtol=0, atol=1e-7), (
+        f"the sums should be one but for rounding; yours are off by {abs(rows - 1).max():.0e}. Is "
+        "something added to the sum that you divide by?"
+    )
     assert np.allclose(columns, 1), (
         f"with axis=0 each column should sum to one, yours sum to {columns}. Is `axis` used?"
     )

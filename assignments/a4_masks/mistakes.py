@@ -74,12 +74,12 @@ def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
             do something else with them than with True and False. Which dtype was asked for?"""
             return mask.to(dtype)
 
-        @variants("low", (-torch.inf, -1e9))
-        def minus_infinity_for_hidden(self, mask, low):
-            """You return what is added to the scores, 0 and minus infinity (or a number far below
-            0). That is attention's next step. A mask in this course says who may attend, by True or
-            False."""
-            return torch.zeros(mask.shape).masked_fill(~mask, low)
+        @variants("seen, low", ((0.0, -torch.inf), (0.0, -1e9), (1.0, -torch.inf), (1.0, -1e9)))
+        def minus_infinity_for_hidden(self, mask, seen, low):
+            """Where your mask hides, it holds minus infinity or a number far below 0, as what is added to
+            the scores does. That is attention's next step. A mask in this course says who may attend, by True
+            or False."""
+            return torch.full(mask.shape, seen).masked_fill(~mask, low)
 
         @called("a NumPy array")
         def as_numpy(self, mask):

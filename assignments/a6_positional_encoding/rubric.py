@@ -193,6 +193,7 @@ def _dropped_together(found: Any) -> str | None:
     return None
 
 
+CORRELATED = 0.8  # by which a picture shows encodings, though not the right ones
 NO_CELLS = "no cells were found. Is the table drawn, for instance with `imshow` or `pcolormesh`?"
 
 
@@ -254,13 +255,21 @@ def shows_the_table(expected: tuple, got: Any) -> Judgement:
 
 
 def _of_encodings(judge: Callable[[Picture], str | None]) -> Judge:
-    """First asks for encodings; in which order they stand, and how many, is another step's matter."""
+    """First asks for encodings; in which order they stand, how many, and how exact, is another step's matter."""
 
     def judge_a_picture(expected: tuple, got: Any) -> Judgement:
         wanted, picture = Picture(*expected).values, as_picture(got)
         if picture is None:
             return NO_CELLS
-        if any(_same_numbers(one, picture.values) for one in (wanted, _as_large(picture.values))):
+        values = picture.values
+        known = [wanted, _as_large(values), _as_large(values.T)]
+        if any(_same_numbers(one, values) for one in known[:2]) or any(
+            abs(_correlation(one, turned)) > CORRELATED
+            for one in known
+            for turned in (values, values.T)
+        ):
+            return judge(picture)
+        if any(_same_numbers(one, values) for one in _wrong(values)):
             return judge(picture)
         return (
             "the cells do not show the encodings that were asked for: expected "
@@ -283,6 +292,14 @@ def _same_numbers(one: Tensor, other: Tensor) -> bool:
     return values_agree(one.flatten().sort().values, other.flatten().sort().values) is None
 
 
+def _correlation(one: Tensor, other: Tensor) -> float:
+    """Near 1 where two tables rise and fall together, as where one is rounded, scaled or shifted."""
+    if one.shape != other.shape:
+        return 0.0
+    pair = torch.stack([one.flatten(), other.flatten()]).double()
+    return float(torch.corrcoef(pair)[0, 1])
+
+
 @_of_encodings
 def can_be_read(picture: Picture) -> str | None:
     """Position 0 on top, labels, a colour bar.
@@ -291,7 +308,8 @@ def can_be_read(picture: Picture) -> str | None:
     one mistake, which another step charges.
     """
     lacks = []
-    as_asked = values_agree(_as_large(picture.values), picture.values) is None
+    right, values = _as_large(picture.values), picture.values
+    as_asked = _correlation(right, values) > max(CORRELATED, _correlation(right, values.flip(0)))
     if not picture.zero_on_top and as_asked:
         lacks.append("the y axis runs upwards, so position 0 is not on top")
     bare = " and ".join(axis for axis in "xy" if not getattr(picture, f"{axis}_labelled"))

@@ -28,6 +28,7 @@ from autograder.checks.credit import waived
 from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in
 from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
 from autograder.checks.explain.differences import relations_in
+from autograder.checks.explain.result_types import ARRAYS
 from autograder.checks.follow_through import source_of
 from autograder.checks.heatmaps import pictured
 from autograder.checks.judge import in_words, problem_with
@@ -47,7 +48,7 @@ from autograder.checks.reply import observations_in, refuse_forged
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import GraderError, note
 from autograder.probe.disallowed import Disallowed
-from autograder.probe.messages import Questions
+from autograder.probe.messages import Observation, Questions
 from autograder.probe.op_blocker import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
 
@@ -388,5 +389,24 @@ def _attempts_in(answers: bytes, drawn: DrawnCases, disallowed: Disallowed) -> l
             )
     for request, right, seen in zip(drawn.requests, drawn.expected, observations, strict=True):
         refuse_forged(request, right, seen)
-    attempts = [CaseRun(drawn, number, seen) for number, seen in enumerate(observations)]
+    attempts = [
+        CaseRun(drawn, number, _in_order(drawn, number, seen))
+        for number, seen in enumerate(observations)
+    ]
     return [replace(item, problem=problem_with(item)) for item in attempts]
+
+
+def _in_order(drawn: DrawnCases, number: int, seen: Observation) -> Observation:
+    """What came in a dict without it: several results as they stand in it, or the only one.
+
+    That there is a dict is one slip, which the last step alone charges.
+    """
+    step, expected = drawn.plan[number][0], drawn.expected[number].value
+    if step is drawn.part.steps[-1] or not isinstance(seen.value, dict):
+        return seen
+    results = tuple(seen.value.values())
+    if isinstance(expected, tuple) and len(results) == len(expected):
+        return structs.replace(seen, value=results)
+    if isinstance(expected, ARRAYS) and len(results) == 1:
+        return structs.replace(seen, value=results[0])
+    return seen

@@ -82,8 +82,8 @@ RUN_AS_CODE = "axes.prop_cycle"
 RUNNING = frozenset({"capture", "time", "timeit"})
 MAGICS = frozenset({
     "!", "bash", "cd", "cmd", "conda", "debug", "html", "latex", "ls", "mamba", "markdown", "matplotlib",
-    "micromamba", "pdb", "perl", "pip", "precision", "pwd", "reset", "ruby", "script", "sh", "sx",
-    "system", "uv", "who", "whos", "writefile",
+    "micromamba", "pdb", "perl", "pip", "precision", "pwd", "pypy", "python", "python2", "python3", "reset",
+    "ruby", "script", "sh", "sx", "system", "uv", "who", "whos", "writefile",
 })  # fmt: skip
 MAGICS_WITH = {
     "autoreload": re.compile(r"[0-3]?"),

@@ -161,6 +161,11 @@ def _typing_error(name: str, error: SyntaxError) -> str:
             f"No `{name}`: line {error.lineno} of its cell, `{line}`, is a mark that merging two versions "
             "has left. Keep one of the two versions, and delete the marks."
         )
+    if line.startswith("```"):
+        return (
+            f"No `{name}`: line {error.lineno} of its cell consists of backquotes, which came along when the "
+            "code was copied from a chat or a page. Delete each line that begins with them."
+        )
     told = (
         f"No `{name}`: its cell has a typing error, so none of it ran. Line {error.lineno}, "
         f"`{line}`: {error.msg}."
@@ -173,7 +178,7 @@ def _typing_error(name: str, error: SyntaxError) -> str:
                 f"where {how}."
             )
             break
-    if "non-printable character" in error.msg:
+    if "non-printable character" in error.msg or re.search("character '[“”„‘’‚]'", error.msg):
         told += (
             " It came along when the line was copied: delete what stands there, and type it anew."
         )

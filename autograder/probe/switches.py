@@ -52,6 +52,21 @@ def _set_pictures(value: dict[str, Any]) -> None:
     dict.update(sys.modules["matplotlib"].rcParams, value)
 
 
+def _precisions() -> tuple[str, ...]:
+    """Of products, by where PyTorch lets them be set; its older name cannot be read where these say otherwise."""
+    return tuple(place.fp32_precision for place in _with_precision())
+
+
+def _set_precisions(value: tuple[str, ...]) -> None:
+    for place, precision in zip(_with_precision(), value, strict=True):
+        place.fp32_precision = precision
+
+
+def _with_precision() -> tuple[Any, ...]:
+    backends: Any = torch.backends
+    return backends, backends.mkldnn, backends.mkldnn.matmul
+
+
 def _device() -> torch.device | None:
     # PyTorch's own question makes a tensor there, which fails where there is no such device
     return default_device.CURRENT_DEVICE
@@ -78,6 +93,7 @@ SWITCHES: dict[str, tuple[Read, Write]] = {
         torch.get_float32_matmul_precision,
         torch.set_float32_matmul_precision,
     ),
+    "precision of products, by backend": (_precisions, _set_precisions),
     "how tensors are printed": (
         lambda: copy.copy(vars(torch._tensor_str.PRINT_OPTS)),
         lambda value: vars(torch._tensor_str.PRINT_OPTS).update(value),

@@ -30,7 +30,9 @@ from IPython.core import debugger
 from IPython.core.interactiveshell import InteractiveShell
 
 INSTALLERS = ("pip", "conda", "mamba", "micromamba", "uv")
-SHELLS = ("bash", "sh", "script", "system", "sx", "!", "cmd", "ruby", "perl")
+SHELLS = (
+    "bash", "sh", "script", "system", "sx", "!", "cmd", "ruby", "perl", "python", "python2", "python3", "pypy",
+)  # fmt: skip
 # magics of whole cells that measure what they run, or hide what it prints, and errors with it
 WRAPPING = re.compile(r"\A(\s*)%%(?:time|capture|prun)\b[^\n]*")
 DEBUGGERS = ("ipdb", "pudb")  # packages of their own, whether they are installed or not

@@ -1,7 +1,8 @@
 """What of a cell still runs after a line in it has failed.
 
 A package that is not installed where grading is done, such as `google.colab`, would take all that stands
-below it with it, `import torch` among it. So each later statement runs, unless it needs what is missing. After
+below it with it, `import torch` among it. So each later statement runs, unless it needs what is missing. A
+definition runs without the decorators that do, such as `@typechecked`, and computes what stands in it. After
 any other error, such as a file that lies on the student's machine alone, imports still run and nothing else.
 """
 
@@ -37,6 +38,7 @@ class Rest:
         self._shell, self._source = shell, source
         self._missing = missing
         self._text = ""
+        self._left_out: set[int] = set()  # lines of decorators
 
     def after(self, error: BaseException | None) -> str:
         """What to run after an error; empty if nothing is left.
@@ -61,14 +63,16 @@ class Rest:
         if not (of_missing or isinstance(error, ImportError)):
             kept += [one for one in body[failed + 1 :] if isinstance(one, Import)]
         else:
-            by_annotation = isinstance(body[failed], Definition) and not self._is_victim(
+            self._leave_out_decorators(body[failed])
+            by_what_is_left_out = isinstance(body[failed], Definition) and not self._is_victim(
                 body[failed]
             )
-            if not by_annotation:
+            if not by_what_is_left_out:
                 self._missing |= _bound(body[failed])
                 self._missing -= {name for one in kept for name in _bound(one)}
-            later = body[failed if first and by_annotation else failed + 1 :]
+            later = body[failed if first and by_what_is_left_out else failed + 1 :]
             for statement in later:
+                self._leave_out_decorators(statement)
                 if self._is_victim(statement):
                     self._missing |= _bound(statement)
                 else:
@@ -77,8 +81,21 @@ class Rest:
         self._text = self._only(kept, body)
         return self._text
 
-    def _is_victim(self, statement: ast.stmt) -> bool:
-        return not self._missing.isdisjoint(_needed(statement))
+    def _leave_out_decorators(self, statement: ast.stmt) -> None:
+        """Take from a definition, and from those in a class, the decorators that need what is missing."""
+        if not isinstance(statement, Definition):
+            return
+        for one in filter(self._is_victim, statement.decorator_list):
+            self._left_out.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+        statement.decorator_list = [
+            one for one in statement.decorator_list if not self._is_victim(one)
+        ]
+        if isinstance(statement, ast.ClassDef):
+            for inner in statement.body:
+                self._leave_out_decorators(inner)
+
+    def _is_victim(self, node: ast.AST) -> bool:
+        return not self._missing.isdisjoint(_needed(node))
 
     def _only(self, kept: list[ast.stmt], body: list[ast.stmt]) -> str:
         """The cell with these statements of its body alone, each where it stood."""
@@ -94,7 +111,8 @@ class Rest:
                 text = _written(self._text, statement)
                 found[first] = f"{found[first]}; {text}" if first in found else text
             else:
-                found |= {number: lines[number - 1] for number in range(first, last + 1)}
+                standing = set(range(first, last + 1)) - self._left_out
+                found |= {number: lines[number - 1] for number in standing}
         if not found:
             return ""
         found.setdefault(1, "#")  # IPython takes empty lines above the first one away

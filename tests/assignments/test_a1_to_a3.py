@@ -15,6 +15,7 @@ from assignments import load
 from autograder.bank.measure import pairs_of, verdict_on
 from autograder.checks.decide import decide
 from autograder.probe.probe import answer
+from course_utils import attention
 from tests.assignments.visible import failure
 
 ASSIGNMENTS = ("a1_rnn_attention", "a2_self_attention", "a3_scaled_dot_product_attention")
@@ -68,6 +69,17 @@ def test_two_mistakes_have_both_their_names():
     verdict = verdict_on("a3_scaled_dot_product_attention", part, unscaled_with_nan)
     assert set(names(verdict)) == {"not scaled", "NaN where nothing is visible"}
     assert verdict.earned == 4
+
+
+def test_results_in_a_dict_are_charged_once():
+    def in_a_dict(query, key, value, mask=None):
+        output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
+        return {"output": output, "weights": weights}
+
+    part = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
+    verdict = verdict_on("a3_scaled_dot_product_attention", part, in_a_dict)
+    assert verdict.points - verdict.earned == 1
+    assert [name for name, _ in verdict.relations] == ["results in a dict"]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations("WUv")), ids="".join)

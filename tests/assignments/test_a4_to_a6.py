@@ -5,6 +5,7 @@ import pytest
 from assignments import load
 from assignments.a5_multi_head_attention.answers import multi_head_attention as heads
 from assignments.a6_positional_encoding.answers import positional_encoding as tables
+from assignments.a6_positional_encoding.answers import visualize_positional_encodings as pictures
 from assignments.a6_positional_encoding.answers.positional_encoding_module import InPlace
 from autograder.bank.measure import verdict_on
 
@@ -61,6 +62,21 @@ def test_exchanged_layers_leave_the_error_for_a_wrong_number_of_heads():
 )
 def test_each_mistake_is_charged_once(name, part, code, points):
     assert verdict_on(name, load(name).part(part), code).earned == points
+
+
+@pytest.mark.parametrize(
+    ("code", "earned"),
+    [
+        (pictures.picture_of_doubled_numbers, 2),
+        (pictures.picture_of_rounded_numbers, 2),
+        (pictures.picture_of_negative_numbers, 2),
+        (pictures.picture_without_the_first_word, 2),
+        (pictures.picture_of_random_numbers, 0),
+    ],
+)
+def test_numbers_of_a_picture_that_are_off_leave_what_stands_around_it(code, earned):
+    part = load("a6_positional_encoding").part("visualize_positional_encodings")
+    assert verdict_on("a6_positional_encoding", part, code).earned == earned
 
 
 def test_names_begin_with_a_word_and_not_with_code():

@@ -194,3 +194,17 @@ def test_two_calls_in_eval_mode_are_judged_whatever_is_sent_for_them():
     for sent in ([other, other], [right, right[:1]], [right], [right] * 3, [], 1, "two", None):
         problem = layer_drops([right, right], sent)
         assert problem and problem != DROPS_IN_EVAL, sent
+
+
+def test_a_result_in_a_dict_is_charged_once():
+    part = load("a7_dropout_and_layer_norm").part("LayerNorm")
+
+    class InADict(part.reference):
+        def forward(self, x):
+            return {"normalised": super().forward(x)}
+
+    verdict = verdict_on("a7_dropout_and_layer_norm", part, InADict)
+    assert verdict.points - verdict.earned == 1
+    ((name, sentence),) = verdict.relations
+    assert name == "results in a dict"
+    assert "The result comes in a dict" in sentence

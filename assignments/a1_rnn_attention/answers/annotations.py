@@ -330,3 +330,8 @@ def joined_in_a_list(forward_states, backward_states):
 @BANK.wrong("annotations", named="one direction alone")
 def joined_with_nothing(forward_states, backward_states):
     return backward_states.flip(1)
+
+
+@BANK.wrong("annotations")
+def joined_around_each_word(forward_states, backward_states):
+    return torch.cat([forward_states[:, :-1], backward_states.flip(1)[:, 1:]], dim=-1)

@@ -318,3 +318,11 @@ def batch_with_a_triangle(query, key, value):
     scores = torch.bmm(query, key.transpose(1, 2))
     seen = torch.tril(torch.ones_like(scores))
     return torch.bmm(scores.masked_fill(seen == 0, -torch.inf).softmax(dim=-1), value)
+
+
+@BANK.wrong("self_attention", named="sentences of a batch added up")
+def batch_in_one_sum(query, key, value):
+    total = 0
+    for asks, is_asked, carries in zip(query, key, value, strict=True):
+        total = total + torch.softmax(asks @ is_asked.T, dim=-1) @ carries
+    return total

@@ -217,6 +217,13 @@ class BatchAnswer:
         T, d_v). In a loop over sentences, what becomes of each result, and where does `return` stand?"""
         return Attending.answer(self, query, key, value)[place]
 
+    @called("sentences of a batch added up")
+    @variants("collected", (torch.sum, torch.mean))
+    def outputs_added_up(self, query, key, value, collected):
+        """The outputs of all sentences are added up or averaged, which leaves (T, d_v). Each sentence
+        keeps its own, (B, T, d_v). Over which axis do you sum, and does a `stack` belong there?"""
+        return collected(Attending.answer(self, query, key, value), dim=0)
+
     def sentences_joined_end_to_end(self, query, key, value):
         """Each sentence is right, but they are joined to one long one, (B · T, d_v). The sentences keep
         an axis of their own, (B, T, d_v). `torch.stack` makes one, and `torch.cat` does not."""

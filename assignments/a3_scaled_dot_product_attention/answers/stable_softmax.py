@@ -341,3 +341,9 @@ def softmax_row_by_row(scores, axis=-1):
     for i in range(len(scores)):
         result[i] = row_softmax(scores[i])
     return result
+
+
+@BANK.wrong("stable_softmax", named="something added to the sum")
+def softmax_of_a_sum_that_cannot_be_0(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / (e.sum(axis=axis, keepdims=True) + 1e-6)

@@ -171,6 +171,14 @@ class StableShare:
         the wrong one. Which argument keeps it, with length 1?"""
         return exponentials / exponentials.sum(axis=axis)
 
+    @called("something added to the sum")
+    @variants("little", (1e-6, 1e-5, 1e-4, 1e-3))
+    def a_little_more(self, exponentials, axis, little):
+        """You add a small number to the sum that you divide by, so your weights sum to a little less than
+        one. Once the maximum is subtracted, the largest exponential is 1 and the sum is never 0. What is
+        the number for?"""
+        return exponentials / (exponentials.sum(axis=axis, keepdims=True) + little)
+
     def exp_without_the_division(self, exponentials, axis):
         """Your numbers are those of exp alone. The last step is missing, which makes the weights
         sum to one."""

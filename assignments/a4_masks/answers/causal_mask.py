@@ -220,3 +220,9 @@ def causal_filled_with_a_large_number(size):
 def causal_by_vmap(size):
     positions = torch.arange(size)
     return torch.vmap(lambda query: positions <= query)(positions)
+
+
+@BANK.wrong("causal_mask", named="minus infinity for hidden")
+def causal_with_ones_and_minus_infinity(size):
+    ones = torch.ones(size, size)
+    return ones.tril().masked_fill(ones.triu(1) == 1, -torch.inf)

@@ -283,6 +283,35 @@ def picture_of_other_numbers(length, d_model=512, ax=None):
     return labelled(ax)
 
 
+@BANK.wrong("visualize_positional_encodings", told="wrong by a constant factor")
+def picture_of_doubled_numbers(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    ax.figure.colorbar(ax.imshow(2 * table_by_two_loops(length, d_model)), ax=ax)
+    return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings", told="rounded")
+def picture_of_rounded_numbers(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    rounded = table_by_two_loops(length, d_model).numpy().round(2)
+    ax.figure.colorbar(ax.imshow(rounded), ax=ax)
+    return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings", told="wrong by a constant factor")
+def picture_of_negative_numbers(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    ax.figure.colorbar(ax.imshow(-table_by_two_loops(length, d_model)), ax=ax)
+    return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings", told="one place too early or late")
+def picture_without_the_first_word(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    ax.figure.colorbar(ax.imshow(table_by_two_loops(length + 1, d_model)[1:]), ax=ax)
+    return labelled(ax)
+
+
 @BANK.wrong("visualize_positional_encodings", told="other numbers in the picture")
 def picture_of_random_numbers(length, d_model=512, ax=None):
     ax = axes_or_new(ax)

@@ -431,7 +431,7 @@ class RootOfEps(Learned):
         return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps**0.5) + self.bias
 
 
-@BANK.wrong("LayerNorm", told="each row has a factor of its own")
+@BANK.wrong("LayerNorm", named="another default for epsilon")
 class EpsOfAnotherSize(ByVar):
     def __init__(self, features, eps=1e-6):
         super().__init__(features, eps)

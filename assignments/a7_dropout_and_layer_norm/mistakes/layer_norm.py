@@ -18,7 +18,7 @@ from assignments.a7_dropout_and_layer_norm.rubric import (
     norm,
 )
 from autograder.checks.cases import Step
-from autograder.checks.mistakes import called, costs, message
+from autograder.checks.mistakes import called, costs, message, variants
 from course_utils import layers
 
 NOTHING_RUNS = "weights that the text names are missing, so nothing can be run"
@@ -141,6 +141,13 @@ class NormInit:
         """With the default ε all is right, but with another one nothing changes. What becomes of
         the argument `eps`?"""
         Norm.__init__(self, features)
+
+    @called("another default for epsilon")
+    @variants("default", (1e-6, 1e-12, 1e-9, 1e-8, 1e-7, 1e-4, 1e-3))
+    def another_default(self, features, eps=None, default=1e-6):
+        """With the ε that a case names all is right, and where none is named, faint tokens come out as
+        with another ε than the text's. Which value does the text give to `eps` in the constructor?"""
+        Norm.__init__(self, features, default if eps is None else eps)
 
 
 @norm.mistakes_in(Norm.sigma, costs=(CENTRED, VARIANCE))

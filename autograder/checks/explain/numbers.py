@@ -339,15 +339,16 @@ def rounded(pair: ResultPair) -> Iterator[str]:
         and not pair.found[zeros].any()
     ):
         ratios = pair.found[~zeros] / pair.expected[~zeros]
-        if ratios.size >= FEWEST_TO_TELL and ((ratios < 1).all() or (ratios > 1).all()):
-            # rounding goes up as often as down
+        # rounding goes up as often as down
+        on_one_side = (ratios < 1).all() or (ratios > 1).all()
+        if on_one_side and ratios.size >= FEWEST_TO_TELL:
             side = "small" if ratios[0] < 1 else "large"
             yield (
                 f"{pair.yours} {pair.verb} nearly right: every number is too {side}, by at most "
                 f"{np.abs(ratios - 1).max():.0e} of its size. Is a small number such as ε or 1e-8 added to what "
                 "you divide by? It changes every result, so leave it out, and treat a division by zero by itself."
             )
-        else:
+        elif not on_one_side:
             yield (
                 f"{pair.yours} should be in float64 and {pair.verb} right to about seven digits only, "
                 "as in float32. Which step, or which tensor that you make yourself, is in float32?"

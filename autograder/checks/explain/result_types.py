@@ -88,10 +88,9 @@ def _forms(item: CaseRun) -> Iterator[Explanation]:
             f"A value of type {value.type_name} comes back. Which type does the text ask for?",
         )
     elif isinstance(value, dict) and not isinstance(expected, dict):
-        yield Explanation(
-            "results in a dict",
-            "The results come in a dict. The text asks for them one after the other. In which order?",
-        )
+        several = "The results come in a dict. The text asks for them one after the other. In which order?"
+        alone = "The result comes in a dict. The text asks for it alone. What should stand behind `return`?"
+        yield Explanation("results in a dict", several if isinstance(expected, tuple) else alone)
     elif isinstance(expected, ARRAYS):
         yield from _forms_of_one(expected, value)
     elif isinstance(expected, tuple) and isinstance(value, tuple | list):

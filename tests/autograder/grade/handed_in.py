@@ -201,6 +201,10 @@ KAGGLE = (
 )
 SHAPED = "def attention_weights(x: Shape['T', 'D']) -> Shape:\n    return (x @ x.T).softmax(-1)\n"
 BLANKS = "\u00a0" * 4  # as web pages have them
+CHECKED_TYPES = (
+    "from typeguard import typechecked\n\n\nclass Weights:\n    @typechecked\n"
+    "    def __call__(self, x):\n        return (x @ x.T).softmax(-1)\n\n\nattention_weights = Weights()"
+)
 
 HANDED_IN: dict[str, HandedIn] = {
     "nothing beside": HandedIn(),
@@ -226,6 +230,7 @@ HANDED_IN: dict[str, HandedIn] = {
     "nvidia-smi in the answer cell": HandedIn(front={FIRST: "!nvidia-smi\n"}),
     "nvidia-smi below the answer": HandedIn(below={FIRST: "\n!nvidia-smi"}),
     "a cell of bash": HandedIn(top="%%bash\npip install einops\nls /content"),
+    "a cell of another Python": HandedIn(beside={CONTEXT: "%%python3\nimport pandas"}),
     "a file that is downloaded": HandedIn(top="!wget -q https://example.org/data.zip"),
     "get_ipython().system": HandedIn(top="get_ipython().system('pip install einops')"),
     "pip by the shell, and a look at what it says": HandedIn(
@@ -319,6 +324,23 @@ HANDED_IN: dict[str, HandedIn] = {
             "        return (x @ x.T).softmax(-1)\n\n\nattention_weights = Weights()"
         },
     ),
+    "decorators that are not there": HandedIn(
+        imports="from beartype import beartype\nfrom numba import njit\nimport torch",
+        answers={
+            FIRST: "@torch.enable_grad()\n@njit(\n    cache=True,\n)\n" + solution(A2)[FIRST],
+            CONTEXT: "@beartype\n" + solution(A2)[CONTEXT],
+        },
+    ),
+    "a decorator that is not there, in the answer cell": HandedIn(answers={FIRST: CHECKED_TYPES}),
+    "a class that is not there, to inherit from": HandedIn(
+        imports="from d2l import torch as d2l\nimport torch",
+        answers={
+            FIRST: "class Weights(d2l.Module):\n    def __call__(self, x):\n"
+            "        return (x @ x.T).softmax(-1)\n\n\nattention_weights = Weights()"
+        },
+        lost=FIRST_LOST,
+        told=("NameError", "d2l"),
+    ),
     # what is only there on the student's machine, above the imports
     "a file": HandedIn(
         imports="import json\nsettings = json.load(open('settings.json'))\nimport torch"
@@ -379,6 +401,11 @@ HANDED_IN: dict[str, HandedIn] = {
     "half precision": HandedIn(
         top="import torch\ntorch.set_default_dtype(torch.bfloat16)",
         assignment=A6,
+    ),
+    "less precise products, switched in an older and a newer way": HandedIn(
+        top="import torch\ntorch.set_float32_matmul_precision('medium')\n"
+        "torch.backends.cuda.matmul.allow_tf32 = True",
+        assignment=A5,
     ),
     "gradients off": HandedIn(
         top="import torch\ntorch.set_grad_enabled(False)",
@@ -496,6 +523,16 @@ HANDED_IN: dict[str, HandedIn] = {
         answers={FIRST: WEIGHTS.format("pass").replace("    ", BLANKS)},
         lost=FIRST_LOST,
         told=("U+00A0", "type it anew"),
+    ),
+    "quotes from a web page": HandedIn(
+        answers={FIRST: solution(A2)[FIRST].replace('"""', "“””")},
+        lost=FIRST_LOST,
+        told=("U+201C", "type it anew"),
+    ),
+    "a fence from a chat": HandedIn(
+        answers={FIRST: f"```python\n{solution(A2)[FIRST]}\n```"},
+        lost=FIRST_LOST,
+        told=("line 1 of its cell consists of backquotes", "Delete each line"),
     ),
     "an assertion of their own that fails": HandedIn(beside={CONTEXT: "assert 1 == 2, 'why?'"}),
     "an assertion that fails above the answer": HandedIn(
