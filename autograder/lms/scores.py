@@ -187,16 +187,14 @@ def summary_of(transfer: Transfer) -> Summary:
         summary.lines += ["", head, "─" * width(head), *rest]
     summary.lines += ["", f"{len(transfer.new)} to change, {len(transfer.same)} there already"]
     stay = [f"{student} ({why}: {cell(matching.rows[student])})" for student, why in transfer.stay.items()]  # fmt: skip
-    summary.miss("left as they are", stay)
-    summary.miss(
-        "waiting for a person, left as they are (--also-waiting takes them along)", transfer.waiting
-    )
+    summary.miss("left unchanged", stay)
+    summary.miss("waiting for a person, left unchanged without --also-waiting", transfer.waiting)
     summary.tell("in the platform's table, and without a score here", transfer.ungraded)
     summary.miss("known here, and not in the platform's table", sorted(matching.missing))
     asides = {row: why for row in matching.strangers if (why := sheet.aside(row))}
     strangers = [person(row) for row in matching.strangers if row not in asides]
     summary.miss("in the platform's table, and not known here", strangers)
     summary.tell("not a student", [f"{person(row)}: {why}" for row, why in asides.items()])
-    summary.tell("shared by several, so that it names nobody", matching.shared)
+    summary.tell("shared by several, which names nobody", matching.shared)
     summary.lines += sheet.table.doubts
     return summary
