@@ -10,7 +10,7 @@ from autograder.batch.csv_file import Row, TableError, as_number, number_in
 from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
 from autograder.errors import CourseError
-from autograder.files import printable
+from autograder.files import printable, without_zeros
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
 from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
@@ -195,6 +195,12 @@ def summary_of(transfer: Transfer) -> Summary:
     strangers = [person(row) for row in matching.strangers if row not in asides]
     summary.miss("in the platform's table, and not known here", strangers)
     summary.tell("not a student", [f"{person(row)}: {why}" for row, why in asides.items()])
+    missing = set(map(without_zeros, matching.missing))
+    nearly = [row[transfer.id_column] for row in matching.strangers]
+    summary.tell(
+        "here as well but for zeros before the number, which a spreadsheet has dropped from one of the two",
+        [one for one in nearly if one and without_zeros(one) in missing],
+    )
     summary.tell("shared by several, which names nobody", matching.shared)
     summary.lines += sheet.table.doubts
     return summary

@@ -729,3 +729,24 @@ def test_what_is_refused_of_one_person_does_not_hide_what_is_refused_of_others(
     said = capsys.readouterr().out
     assert "501 refused:" in said and "Anna Ångström: 495 more, a name that cannot" in said
     assert "file/.bashrc: a name" in said and len(said.splitlines()) < 30
+
+
+def test_ids_that_a_spreadsheet_has_changed_make_nobody_new(tmp_path, capsys):
+    """A table that was saved by a spreadsheet has lost zeros before numbers, and the end of long ones."""
+    course = course_with(tmp_path / "course", {"00123": 1, "s002": 1})
+    people = [[*CANVAS[0][:2], "123", *CANVAS[0][3:]], CANVAS[1], [*CANVAS[2][:2], "1.23457E+11", *CANVAS[2][3:]]]  # fmt: skip
+    table = tmp_path / "g.csv"
+    table.write_text(written(canvas_export(people)), encoding="utf-8")
+    files = {
+        f"ångströmanna_101_1_{NOTEBOOK}": "1",
+        f"oneilal_102_2_{NOTEBOOK}": "2",
+        f"liwei_103_3_{NOTEBOOK}": "3",
+    }
+    packed = archive(tmp_path / "s.zip", files)
+    assert lms(course, "unpack", packed, "--students", table, "--by", "sis") == 1
+    assert submitted(course) == {place("s002"): "2"}
+    said = capsys.readouterr().out
+    assert "“123” is nobody's here and “00123” is: a spreadsheet drops zeros" in said
+    assert "“1.23457E+11” is what a spreadsheet makes of a long number" in said
+    assert lms(course, "scores", table, "--by", "sis", "--column", "11001") == 1
+    assert "1 here as well but for zeros before the number" in capsys.readouterr().out
