@@ -64,6 +64,17 @@ def test_a_mean_that_reads_neither_queries_nor_keys_earns_nothing():
     assert names(verdict) == ["plain mean of the values"] and verdict.earned == 0
 
 
+def test_zeros_are_no_two_mistakes_at_once():
+    """Two mistakes may come to 0 everywhere, and so does an answer that has made neither of them."""
+    part = load("a3_scaled_dot_product_attention").part("stable_softmax")
+    for answered in (
+        lambda scores, axis=-1: np.zeros_like(scores),
+        lambda scores, axis=-1: np.ones_like(scores),
+    ):
+        verdict = verdict_on("a3_scaled_dot_product_attention", part, answered)
+        assert names(verdict) == [] and verdict.earned == 0
+
+
 def test_two_mistakes_have_both_their_names():
     part = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
 
