@@ -18,6 +18,7 @@ LONGEST_TEXT = 400
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 # how a cell begins that a spreadsheet works out, perhaps behind quotes that it takes away
 FORMULA = re.compile(r"(^|;)[\s\"]*(?=[=+\-@])")
+ROUNDED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
@@ -92,6 +93,17 @@ def _folded(text: str) -> str:
 def usual_id(text: str) -> str:
     """An id without spaces around it and without the difference of large and small letters."""
     return unicodedata.normalize("NFC", text).strip().casefold()
+
+
+def without_zeros(text: str) -> str:
+    """The usual form of an id; of one in digits alone without the zeros before it, which spreadsheets drop."""
+    usual = usual_id(text)
+    return usual.lstrip("0") if usual.isdecimal() else usual
+
+
+def is_rounded(text: str) -> bool:
+    """Whether an id is what spreadsheets make of a long number, such as 1.23E+11 of twelve digits."""
+    return bool(ROUNDED.fullmatch(text.strip()))
 
 
 def meant(name: str, known: Iterable[str]) -> str:

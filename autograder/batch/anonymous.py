@@ -15,6 +15,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import re
 import shutil
 import sqlite3
 import sys
@@ -26,7 +27,7 @@ from typing import Any
 from autograder.batch.archive import GRADEBOOK, back_up, refuse_used
 from autograder.batch.table import rows_in, write_csv
 from autograder.errors import CourseError
-from autograder.files import copy_files, harmless, plain_files, printable
+from autograder.files import copy_files, harmless, plain_files, printable, usual_id
 
 # in the copy, beside nbgrader's tables: what a person had given when it was made
 GIVEN = """
@@ -49,6 +50,7 @@ ONLY_ONE_ASSIGNMENT = """
     update submitted_notebook set late_submission_penalty = null
 """
 
+ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 Values = dict[str, Any]  # what stands in a row, by column
 
 
@@ -74,7 +76,7 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
         folder: the one to make, which must not be there, or be empty.
 
     Returns:
-        students in whose notebooks or files their own id or name stands.
+        students in whose notebooks or files, or in the names of these, their own id, name or address stands.
 
     Raises:
         CourseError: nothing has been graded, or the folder holds something.
@@ -115,7 +117,7 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
         copy_files(course / "autograded" / student / assignment, graded)
     who_is_who = course / "grading" / "pseudonyms.csv"
     shown = {str(harmless(student)): name for student, name in names.items()}
-    known = {student: name for student, name, *_ in rows_in(who_is_who)}
+    known = {row[0]: row[1] for row in rows_in(who_is_who) if len(row) > 1}
     write_csv(who_is_who, [("student", "pseudonym"), *sorted({**known, **shown}.items())])
     return [
         student
@@ -127,7 +129,7 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
 def _students(gradebook: sqlite3.Connection, assignment: str) -> dict[str, list[str]]:
     """What each student of an assignment is called, by id."""
     rows = gradebook.execute(
-        "select student.id, first_name, last_name from student join submitted_assignment on"
+        "select student.id, first_name, last_name, email from student join submitted_assignment on"
         " student_id = student.id join assignment on assignment.id = assignment_id where name = ?"
         " order by 1",
         (assignment,),
@@ -136,8 +138,20 @@ def _students(gradebook: sqlite3.Connection, assignment: str) -> dict[str, list[
 
 
 def _names_itself(folder: Path, names: list[str]) -> bool:
-    texts = [path.read_bytes().decode("utf-8", "replace").lower() for path in plain_files(folder)]
-    return any(name.lower() in text for name in names for text in texts)
+    texts = [
+        text
+        for path in plain_files(folder)
+        for text in (
+            path.relative_to(folder).as_posix(),
+            path.read_bytes().decode("utf-8", "replace"),
+        )
+    ]
+    return any(usual_id(name) in _usual(text) for name in names for text in texts)
+
+
+def _usual(text: str) -> str:
+    """A text in small letters, each as one sign, also where it stands as JSON and Python write it."""
+    return usual_id(ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
 
 
 def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
@@ -237,7 +251,9 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.folder} is for the graders: start JupyterLab there, and open the formgrader.")
     print("Who is who stands in grading/pseudonyms.csv of the course.")
     if named:
-        print(f"Their own id or name stands in the work of: {', '.join(map(printable, named))}")
+        print(
+            f"Their own id, name or address stands in the work of: {', '.join(map(printable, named))}"
+        )
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,9 +155,7 @@ def run(options: argparse.Namespace) -> int:
         waits = "waits" if len(waiting) == 1 else "wait"
         print(f"{len(waiting)} {waits} for a person: {', '.join(map(printable, waiting))}")
     if lost:
-        print(
-            f"{len(lost)} not graded, since its folder is not called {options.assignment}: {', '.join(lost)}"
-        )
+        print(_lost_in_words(lost, options.assignment))
     return 1 if failed or lost else 0
 
 
@@ -165,6 +163,12 @@ def _misplaced(options: argparse.Namespace) -> list[str]:
     from autograder.batch.classroom import misplaced
 
     return [printable(str(path)) for path in misplaced(options.course, options.assignment)]
+
+
+def _lost_in_words(lost: Sequence[str], assignment: str) -> str:
+    """Whose work is not graded for its folder's name."""
+    why = "its folder is" if len(lost) == 1 else "their folders are"
+    return f"{len(lost)} not graded, since {why} not called {assignment}: {', '.join(lost)}"
 
 
 def _graded(

@@ -38,7 +38,7 @@ def length_of(text: str) -> timedelta:
         argparse.ArgumentTypeError: they name none.
     """
     minutes = sum(float(count) * UNITS[unit.lower()] for count, unit in PIECE.findall(text))
-    if PIECE.sub("", text) or not 0 < minutes < 10 * 365 * UNITS["day"]:
+    if PIECE.sub("", text) or not 1 <= minutes < 10 * 365 * UNITS["day"]:
         raise argparse.ArgumentTypeError(
             f"expected a length of time such as '2 days' or '1 day 12 hours', got '{text}'"
         )

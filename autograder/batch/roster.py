@@ -16,7 +16,7 @@ from autograder.batch.csv_file import Row, Table, TableError, read_own_table
 from autograder.batch.entries import one_transaction
 from autograder.batch.run_lock import open_gradebook
 from autograder.bounds import LONGEST_NAME
-from autograder.files import cut, printable, usual_id
+from autograder.files import cut, is_rounded, printable, usual_id, without_zeros
 
 FILE = "students.csv"
 COLUMNS = ("first_name", "last_name", "email", "lms_user_id")
@@ -87,6 +87,11 @@ def _refuse_odd(table: Table, row: Row, student: str, path: Path) -> None:
         raise TableError(
             f"{path}: expected an id that a folder can have in line {row.line}, found “{cut(student, 60)}”"
         )
+    if is_rounded(student):
+        raise TableError(
+            f"{path}: expected an id in line {row.line}, found “{student}”, which a spreadsheet makes of a long "
+            "number. Let it take the column for text, and save the list again"
+        )
 
 
 def enrol(course: Path, roster: Roster) -> None:
@@ -114,14 +119,16 @@ def enrol(course: Path, roster: Roster) -> None:
 
 
 def _refuse_other_letters(course: Path, roster: Roster, there: Collection[str], where: str) -> None:
-    """Refuse an id of the list that is another student's but for large letters, since both would be the same person."""
-    usual = {usual_id(name): name for name in there}
+    """Refuse an id of the list that is another student's but for large letters or zeros before it, since both would
+    be the same person."""
+    usual = {without_zeros(name): name for name in there if name not in roster}
     for name in roster:
-        twin = usual.get(usual_id(name), name)
+        twin = usual.get(without_zeros(name), name)
         if twin != name and name not in there:
             raise TableError(
                 f"{course / FILE}: expected the id “{printable(twin)}”, as {where} has it, found “{printable(name)}”. "
-                "Large and small letters count in an id, and so do accents: write it the same in both"
+                "Large and small letters count in an id, and so do accents, and zeros before a number, which "
+                "spreadsheets drop: write it the same in both"
             )
 
 

@@ -135,7 +135,10 @@ def _kept(folder: Path, work: Work) -> Work | None:
 
 def _keep(folder: Path, work: Work, data: bytes) -> Work:
     """Work with its result, which is kept unless it says that it could not be graded for now."""
-    result = from_json(data, Report)
+    try:
+        result = from_json(data, Report)
+    except msgspec.MsgspecError as error:  # one student's result stops nobody
+        return _with(work, Report(cut(f"its result cannot be read: {error}")))
     if result.poisoned or not result.broken:
         write_whole(folder / f"{work.key}.json", data)
     return _with(work, result)

@@ -24,6 +24,8 @@ from autograder.files import digest_of
 from autograder.probe.messages import Questions
 from autograder.probe.wire import Opaque, WireError, encode
 
+LARGEST = 1e100  # number that is told from larger ones
+
 
 def is_unexplained(verdict: PartVerdict) -> bool:
     """Whether points were lost, and neither a mistake, nor a relation, nor an obstacle tells why."""
@@ -91,7 +93,10 @@ def _looks_of(value: Any) -> Iterator[tuple[str, list[float]]]:
 
 
 def _means(array: np.ndarray) -> list[float]:
-    """Weighted means of an array's entries, with weights that are the same for each size."""
-    entries = array.astype(np.float64).ravel()
+    """Weighted means of an array's entries, with weights that are the same for each size.
+
+    An entry beyond `LARGEST` counts as that, so that no mean is without end.
+    """
+    entries = array.astype(np.float64).ravel().clip(-LARGEST, LARGEST)
     weights = np.random.default_rng(entries.size).standard_normal((PROJECTIONS, entries.size))
     return [float(mean) for mean in weights @ entries / max(math.sqrt(entries.size), 1.0)]

@@ -195,7 +195,8 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
         for item in wrong
         if item.actual.status == "returned" and not item.case.raises and _tells(item)
     ]
-    if not returned:
+    # one number everywhere, such as 0, is what many pairs come to that nobody has made
+    if _is_one_number([item.actual.value for item in returned]):
         return None
     quiet = [item for item in right if item.problem is None and not item.case.raises]
     looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=size_of)[:MOST_CASES]]
@@ -358,6 +359,14 @@ def _is_telling(array: torch.Tensor) -> bool:
     if array.dtype == torch.bool:
         return array.numel() >= MANY_CELLS
     return array.is_floating_point() and len(array.unique()) >= 6
+
+
+def _is_one_number(results: Sequence[Any]) -> bool:
+    """Whether all arrays of several results hold one and the same real number."""
+    arrays = [array for value in results for array in _arrays_in(value)]
+    if not arrays or not all(array.is_floating_point() for array in arrays):
+        return False
+    return len(torch.cat([array.double().unique() for array in arrays]).unique()) == 1
 
 
 def _arrays_in(value: Any) -> Iterator[torch.Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.files import printable
 from autograder.pages import render, sentence_case
 
 
@@ -34,7 +35,8 @@ def as_text(verdict: PartVerdict) -> str:
     lines.extend(f"  {sentence_case(message)}" for _, message in verdict.relations)
     if verdict.reads[0] and not verdict.right:
         lines.append(f"  Read again: {verdict.reads[0]}.")
-    return "\n".join(lines)
+    # a student's own error stands in them, which could look like lines of ours, or act in a terminal
+    return "\n".join(printable(" ".join(line.splitlines())) for line in lines)
 
 
 def as_html(verdict: PartVerdict) -> str:

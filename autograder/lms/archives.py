@@ -6,6 +6,7 @@ plain file, or is larger than it says. What is refused is refused by itself, wit
 
 from __future__ import annotations
 
+import contextlib
 import re
 import stat
 import zipfile
@@ -24,7 +25,7 @@ MOST_ENTRIES = 100_000
 LONGEST_PATH = 1_000  # bytes; platforms let a file's name have 255
 NOTEBOOK = ".ipynb"
 LEFT_BEHIND = ("__MACOSX", ".DS_Store", "Thumbs.db", ".ipynb_checkpoints")
-ENCRYPTED = 0x1
+ENCRYPTED, IN_UTF_8 = 0x1, 0x800
 # ways of packing that take no more memory than they are asked for
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -70,7 +71,7 @@ class Archive:
                 "the platform's archive of submissions?"
             )
         moodles = any(
-            MOODLE.submitted_file(info.filename) for info in self._infos if not _wrong_with(info)
+            MOODLE.submitted_file(_name_of(info)) for info in self._infos if not _wrong_with(info)
         )
         self.platform = MOODLE if moodles else CANVAS
 
@@ -82,7 +83,7 @@ class Archive:
         files, refused = [], []
         seen: set[str] = set()
         for index, info in enumerate(self._infos):
-            name = info.filename
+            name = _name_of(info)
             parts = name.split("/")
             if info.is_dir() or set(parts) & set(LEFT_BEHIND) or parts[-1].startswith("._"):
                 continue
@@ -118,6 +119,14 @@ class Archive:
                 return opened.read(file.size + 1)
         except Exception as error:  # noqa: BLE001 (a damaged entry fails alone, whatever is wrong with it)
             return Refused(file.path, f"it cannot be unpacked ({error})")
+
+
+def _name_of(info: zipfile.ZipInfo) -> str:
+    """An entry's name; some programs, a Mac's among them, write UTF-8 and do not say so."""
+    if not info.flag_bits & IN_UTF_8:
+        with contextlib.suppress(UnicodeError):
+            return info.filename.encode("cp437").decode("utf-8")
+    return info.filename
 
 
 def _wrong_with(info: zipfile.ZipInfo) -> str:

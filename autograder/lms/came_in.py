@@ -145,7 +145,7 @@ def take_times(
     strangers = [printable(row[id_column]) or "no id" for row in matching.strangers]
     summary.miss("in the table, and not known here", strangers)
     summary.miss("left out", sheet.spilt_in_words, one_a_line=True)
-    summary.tell("shared by several, so that it names nobody", matching.shared)
+    summary.tell("shared by several, which names nobody", matching.shared)
     if dry_run:
         summary.lines.append("nothing was written")
     return summary

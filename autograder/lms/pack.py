@@ -56,14 +56,15 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
     target.parent.mkdir(parents=True, exist_ok=True)
     names = {f"{prefixes[student]}{assignment}.html": page for student, page in pages.items()}
     write_pages(target, names)
+    count = f"{len(pages)} page{'' if len(pages) == 1 else 's'}"
     summary = Summary(
-        [f"{len(pages)} pages for {recipients.platform.name}: {target}", recipients.platform.advice]
+        [f"{count} for {recipients.platform.name}: {target}", recipients.platform.advice]
     )
     summary.miss(
-        "handed in there and have no page here",
+        "handed in there, without a page here",
         [student for student in prefixes if student not in pages],
     )
-    summary.miss("have a page here and handed in nothing there", sorted(here - prefixes.keys()))
+    summary.miss("with a page here, and nothing handed in there", sorted(here - prefixes.keys()))
     summary.miss("of nobody known", recipients.strangers, one_a_line=True)
     summary.miss(
         "without a usable id in the platform's table", recipients.roster.odd, one_a_line=True

@@ -14,7 +14,7 @@ from autograder.batch.csv_file import Row, TableError, read_table
 from autograder.batch.roster import FILE
 from autograder.batch.roster import roster_of as list_of
 from autograder.errors import CourseError
-from autograder.files import plain_name, printable, usual_id
+from autograder.files import is_rounded, plain_name, printable, usual_id, without_zeros
 from autograder.lms.archives import Refused
 from autograder.lms.canvas import CANVAS
 from autograder.lms.gradebook import Known, students_in
@@ -251,12 +251,19 @@ def roster_of(
     ids: dict[str, str] = {}
     odd = sheet.spilt_in_words
     count = Counter(usual_id(row[column]) for row in sheet.people)
+    in_table = {usual_id(row[column]) for row in sheet.people}
+    lacking = {without_zeros(key): name for key, name in ours.items() if key not in in_table}
     for number, row in rows.items():
         student = row[column]
         if sheet.aside(row):
             continue
         if not student:
             why = f"nothing in “{sheet.heading[column]}”"
+        elif is_rounded(student):
+            why = f"“{student}” is what a spreadsheet makes of a long number"
+        elif usual_id(student) not in ours and without_zeros(student) in lacking:
+            there = printable(lacking[without_zeros(student)])
+            why = f"“{printable(student)}” is nobody's here and “{there}” is: a spreadsheet drops zeros"
         elif plain_name(student) != student:
             why = f"“{printable(student)}” cannot be the name of a folder"
         elif count[usual_id(student)] > 1 or usual_id(student) in shared:

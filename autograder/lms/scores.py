@@ -10,7 +10,7 @@ from autograder.batch.csv_file import Row, TableError, as_number, number_in
 from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
 from autograder.errors import CourseError
-from autograder.files import printable
+from autograder.files import printable, without_zeros
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
 from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
@@ -187,16 +187,20 @@ def summary_of(transfer: Transfer) -> Summary:
         summary.lines += ["", head, "─" * width(head), *rest]
     summary.lines += ["", f"{len(transfer.new)} to change, {len(transfer.same)} there already"]
     stay = [f"{student} ({why}: {cell(matching.rows[student])})" for student, why in transfer.stay.items()]  # fmt: skip
-    summary.miss("left as they are", stay)
-    summary.miss(
-        "waiting for a person, left as they are (--also-waiting takes them along)", transfer.waiting
-    )
+    summary.miss("left unchanged", stay)
+    summary.miss("waiting for a person, left unchanged without --also-waiting", transfer.waiting)
     summary.tell("in the platform's table, and without a score here", transfer.ungraded)
     summary.miss("known here, and not in the platform's table", sorted(matching.missing))
     asides = {row: why for row in matching.strangers if (why := sheet.aside(row))}
     strangers = [person(row) for row in matching.strangers if row not in asides]
     summary.miss("in the platform's table, and not known here", strangers)
     summary.tell("not a student", [f"{person(row)}: {why}" for row, why in asides.items()])
-    summary.tell("shared by several, so that it names nobody", matching.shared)
+    missing = set(map(without_zeros, matching.missing))
+    nearly = [row[transfer.id_column] for row in matching.strangers]
+    summary.tell(
+        "here as well but for zeros before the number, which a spreadsheet has dropped from one of the two",
+        [one for one in nearly if one and without_zeros(one) in missing],
+    )
+    summary.tell("shared by several, which names nobody", matching.shared)
     summary.lines += sheet.table.doubts
     return summary

@@ -20,10 +20,19 @@ class Summary:
         if who:
             self.lines.append(f"{len(who)} {what}: {', '.join(printable(str(one)) for one in who)}")
 
-    def miss(self, what: str, who: Collection[object], one_a_line: bool = False) -> None:
-        """Say the same of those who are left over, one a line where a reason stands behind each."""
+    def miss(
+        self, what: str, who: Collection[object], one_a_line: bool = False, count: int = 0
+    ) -> None:
+        """Say the same of those who are left over, one a line where a reason stands behind each.
+
+        Args:
+            what: what is true of them.
+            who: who they are.
+            one_a_line: whether a reason stands behind each.
+            count: how many they are, where not each has a line.
+        """
         if who and one_a_line:
-            self.lines.append(f"{len(who)} {what}:")
+            self.lines.append(f"{count or len(who)} {what}:")
             self.lines += [f"    {printable(str(one))}" for one in who]
         else:
             self.tell(what, who)

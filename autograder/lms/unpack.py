@@ -11,6 +11,8 @@ import hashlib
 import os
 import re
 import shutil
+import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path, PurePosixPath
@@ -32,6 +34,7 @@ from autograder.lms.summary import Summary
 # what platforms and browsers put behind a name that there is already
 AGAIN = re.compile(r"(?:-\d{1,9}| ?\(\d{1,9}\))$")
 BLOCK = 4 << 10  # bytes of the disk that a small file takes
+MOST_ALIKE = 5  # refused files of one person that are listed with the same reason
 
 
 def unpack(
@@ -102,7 +105,7 @@ def unpack(
     counts = f"{len(target.new)} new, {len(target.replaced)} replaced by a later attempt"
     summary = Summary([f"{counts}, {len(target.same)} here already"])
     summary.tell("replaced", [f"{name} (before: {path})" for name, path in target.replaced.items()])
-    summary.tell("of an earlier attempt than the one here, left as it is", target.older)
+    summary.tell("of an earlier attempt than the one here, so that nothing changes", target.older)
     summary.tell(
         "late, by the platform's mark", [name for name in late if name not in times.by_mark]
     )
@@ -117,8 +120,22 @@ def unpack(
     )
     summary.miss("of nobody known", strangers, one_a_line=True)
     summary.miss("without a usable id in the platform's table", roster.odd, one_a_line=True)
-    summary.miss("refused", refused, one_a_line=True)
+    summary.miss("refused", in_short(refused), one_a_line=True, count=len(refused))
     return summary
+
+
+def in_short(refused: Sequence[Refused]) -> list[str]:
+    """What is refused, a line each, but for what of one person's is refused for the same reason time and again."""
+    alike: dict[tuple[str, str], list[Refused]] = defaultdict(list)
+    for one in refused:
+        alike[re.split("[/_]", one.path)[0], one.why].append(one)
+    lines: list[str] = []
+    for (person, why), all_of_them in alike.items():
+        lines += map(str, all_of_them[:MOST_ALIKE])
+        if len(all_of_them) > MOST_ALIKE:
+            more = len(all_of_them) - MOST_ALIKE
+            lines.append(f"{person[:120]}: {more} more, {why}")
+    return lines
 
 
 class NotTaken(Exception):
@@ -151,15 +168,26 @@ def _attempts(
     possible = named or [
         file for file in notebooks if not whose(file, assignment, other_assignments)
     ]
-    chosen = sorted(possible, key=lambda file: (file.order, _title(file)[1], file.index))
-    if not chosen or (not named and len(chosen) > 1):
+    # one in a folder of the student's own is a copy, where another lies above it
+    above = min(map(_depth, named), default=0)
+    chosen = sorted(
+        (file for file in possible if not named or _depth(file) == above),
+        key=lambda file: _place(file, assignment),
+    )
+    places = [_place(file, assignment) for file in chosen[-2:]]
+    if not chosen or (len(chosen) > 1 and (not named or places[0] == places[1])):
         names = ", ".join(printable(file.own)[:80] for file in (notebooks or files)[:5])
         wanted = "a notebook"
         if notebooks:
             wanted = f"{'one notebook, or ' if chosen else ''}one named {assignment}{NOTEBOOK}"
+        if named:
+            wanted = f"one notebook {assignment}{NOTEBOOK}"
         kept = _beside(archive, files, f"{assignment}{NOTEBOOK}", refused)
         raise NotTaken(f"expected {wanted}, found {names}", kept)
     others = [file for file in files if file not in notebooks]
+    copies = [file for file in named if file not in chosen]
+    why = "a copy of the notebook in a folder, where another lies above it that counts"
+    refused += [Refused(file.path, why) for file in copies]
     beside = _beside(archive, others, f"{assignment}{NOTEBOOK}", refused)
     attempts: list[dict[str, bytes]] = []
     # each attempt is kept with all that lies beside it
@@ -179,7 +207,7 @@ def _attempts(
         refused.append(data)
         if latest:  # an earlier attempt must not count in its place
             raise NotTaken(f"its latest notebook is refused, since {data.why}")
-    unused = [file for file in notebooks if file not in chosen]
+    unused = [file for file in notebooks if file not in chosen and file not in copies]
     refused += [Refused(file.path, "another notebook than the assignment's") for file in unused]
     return attempts, chosen[-1].own
 
@@ -190,16 +218,22 @@ def _beside(
     """What a student handed in besides notebooks, by name; that of the notebook is taken."""
     found: dict[str, bytes] = {}
     room = LARGEST_FILES
+    latest = {_own(file): file for file in sorted(files, key=lambda file: file.order)}
     for file in files:
         if file.text:
             continue
         data: bytes | Refused
-        if not safe(file.own):
+        own = _own(file)
+        if latest[own] is not file:
+            data = Refused(
+                file.path, "another file of the same name counts, which stands behind it"
+            )
+        elif not safe(own):
             data = Refused(file.path, "a name that cannot be given to a file everywhere")
-        elif file.own.partition("/")[0].casefold() == TIME:
+        elif own.partition("/")[0].casefold() == TIME:
             why = "the name of nbgrader's own file, which says when something came in"
             data = Refused(file.path, why)
-        elif _in_the_way(file.own, {notebook, *found}):
+        elif _in_the_way(own, {notebook, *found}):
             data = Refused(file.path, "another file has the name of its folder, or lies in it")
         elif len(found) == MOST_FILES or file.size > room:
             why = f"more than {MOST_FILES} files or {LARGEST_FILES >> 20} MiB of one student"
@@ -208,7 +242,7 @@ def _beside(
             room -= file.size
             data = archive.read(file)
         if isinstance(data, bytes):
-            found[file.own] = data
+            found[own] = data
         else:
             refused.append(data)
     return found
@@ -217,6 +251,21 @@ def _beside(
 def _in_the_way(name: str, taken: Collection[str]) -> bool:
     """Whether a file of this name would have to be a folder for another one, or the other for this."""
     return any(one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in taken)
+
+
+def _own(file: SubmittedFile) -> str:
+    """The name under which a file is kept: a Mac writes an accent as a letter of its own, and keyboards do not."""
+    return unicodedata.normalize("NFC", file.own)
+
+
+def _depth(file: SubmittedFile) -> int:
+    return file.own.count("/")
+
+
+def _place(file: SubmittedFile, assignment: str) -> tuple[int, int, bool]:
+    """By which the latest of a student's notebooks is found, as far as platforms and names say it."""
+    exact = PurePosixPath(file.own).name == f"{assignment}{NOTEBOOK}"
+    return file.order, _title(file)[1], exact
 
 
 def _title(file: SubmittedFile) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from autograder.platforms.runner import grade_here, message_of, told_of
 
 SCHEMA = "classroom50/result/v1"
 GRADER = "grader"
+FENCE = re.compile(r"`{3,}")  # would end the text that the page shows as it is
 
 WORKFLOW = """\
 # Grades the notebook at every push. The checks lie in grader/, where everybody who has this
@@ -145,7 +147,7 @@ def main(packed: Path, folder: Path, known: Mapping[str, str]) -> int:
     print(text)
     if summary := known.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as page:
-            page.write(f"```text\n{text.replace('```', '`')}\n```\n")
+            page.write(f"```text\n{FENCE.sub('`', text)}\n```\n")
     return 0
 
 

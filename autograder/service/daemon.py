@@ -6,9 +6,12 @@ again, it does what was not finished, from results that are kept, and nothing a 
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -32,6 +35,8 @@ from autograder.service.inbox import (
     as_text,
     is_no_room,
     parsed,
+    student_in,
+    utc,
 )
 from autograder.service.journal import Event, Journal, QueueItem
 from autograder.service.scheduler import Scheduler, outdated
@@ -65,7 +70,7 @@ class GradingService:
         self.course, self.isolation, self.tell = WatchedCourse(folder), isolation, tell
         self.grader = Grader(self.course, isolation, self._complain)
         self.visibility = Visibility(self.course)
-        self._looked = 0.0
+        self._looked = -math.inf
         self._reported: dict[str, float] = {}
         self._crowds: set[str] = set()
         self._failed: set[str] = set()
@@ -128,7 +133,7 @@ class GradingService:
             for arrival in arrivals_in(self.course.folder / "submitted", self.course.assignments):
                 name = as_text(arrival.name)
                 if self._is_new(name) and name == arrival.name:
-                    yield arrival
+                    yield self._latest(arrival)
                 elif self._is_new(name):
                     self._refuse(name, Refused("the name of its folder is not UTF-8"))
             return
@@ -139,6 +144,15 @@ class GradingService:
                 continue
             except Refused as why:
                 self._refuse(name, why)
+
+    def _latest(self, arrival: Incoming) -> Incoming:
+        """What lies in the course's own folder, as the latest of its student: one from a backup has an older time."""
+        before = [item.arrival.came_in for item in self.journal.of.get(arrival.work, ())]
+        if any(when >= arrival.came_in for when in before):
+            return replace(
+                arrival, came_in=max(utc(time.time()), max(before) + datetime.resolution)
+            )
+        return arrival
 
     def _is_new(self, name: str) -> bool:
         return name not in self.journal.known and name not in self.journal.refused
@@ -156,7 +170,7 @@ class GradingService:
             new = (name for name in of_one[:MOST_HAND_INS] if self._is_new(name))
             for name in islice(new, MOST_IN_TURN):
                 # copies of what waits take room
-                if waiting[name.partition("+")[0]] < MOST_WAITING:
+                if waiting[student_in(name)] < MOST_WAITING:
                     yield name
 
     def _taken(self, exchange: Exchange, name: str) -> Incoming:
@@ -185,7 +199,8 @@ class GradingService:
 
     def _grade(self, batch: list[QueueItem]) -> None:
         assignment = batch[0].arrival.assignment
-        placed = [item for item in batch if self._alone(item.arrival, self._put)]
+        with self.grader.only_one_at(assignment):  # who grades by hand reads what lies there
+            placed = [item for item in batch if self._alone(item.arrival, self._put)]
         rows = self.grader.rows(assignment, [item.arrival for item in placed]) if placed else {}
         self._unreported.add(assignment)
         points = points_by_checks(self.course.folder, assignment, rows)
@@ -245,10 +260,11 @@ class GradingService:
             arrival = item.arrival
             placed = self.journal.placed.get(arrival.work, arrival.name)
             if placed != arrival.name and self.course.copy_of(arrival.name).exists():
-                if not self.grader.may_try(arrival.name) or not self._alone(
-                    arrival, self.course.put
-                ):
+                if not self.grader.may_try(arrival.name):
                     continue
+                with self.grader.only_one_at(arrival.assignment):
+                    if not self._alone(arrival, self.course.put):
+                        continue
                 if self.grader.rows(arrival.assignment, [arrival]):
                     self._note("placed", arrival.name)
                     return True
@@ -256,9 +272,9 @@ class GradingService:
 
     def _look_around(self) -> bool:
         """Hand back what people or deadlines have changed since it was last shown."""
-        if time.time() - self._looked < EVERY:
+        if time.monotonic() - self._looked < EVERY:
             return False
-        self._looked = time.time()
+        self._looked = time.monotonic()
         behind: dict[str, list[Incoming]] = defaultdict(list)
         for item in self.scheduler.all_counting():
             if self.visibility.is_behind(item):
@@ -285,12 +301,12 @@ class GradingService:
 
     def _report(self) -> bool:
         """Write the report on a class of which something is new, when there is nothing else to do."""
-        due = time.time() - REPORT_EVERY
-        ready = (name for name in self._unreported if self._reported.get(name, 0.0) <= due)
+        due = time.monotonic() - REPORT_EVERY
+        ready = (name for name in self._unreported if self._reported.get(name, -math.inf) <= due)
         assignment = next(ready, None)
         if assignment is None:
             return False
-        self._reported[assignment] = time.time()
+        self._reported[assignment] = time.monotonic()
         counting = (item.arrival for item in self.scheduler.all_counting())
         arrivals = [arrival for arrival in counting if arrival.assignment == assignment]
         waiting = (item.arrival for item in self.journal.waiting())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
@@ -54,7 +55,13 @@ class Grader:
 
     def may_try(self, name: str) -> bool:
         """Whether a submission has not failed, or that is long enough ago."""
-        return self._failures.get(name, (0, 0.0))[1] <= time.time()
+        return self._failures.get(name, (0, -math.inf))[1] <= time.monotonic()
+
+    def only_one_at(self, assignment: str) -> contextlib.AbstractContextManager[None]:
+        """Keep others from grading an assignment; `CourseError` where somebody does."""
+        kept = self.course.folder / "grading" / assignment
+        kept.mkdir(parents=True, exist_ok=True)
+        return only_one(kept / "lock")
 
     def rows(
         self, assignment: str, arrivals: Sequence[Incoming], one_by_one: bool = True
@@ -64,9 +71,7 @@ class Grader:
         Where that fails for several, they can be tried one by one.
         """
         modules = tuple(allowed_modules(assignment))
-        kept = self.course.folder / "grading" / assignment
-        kept.mkdir(parents=True, exist_ok=True)
-        with only_one(kept / "lock"):
+        with self.only_one_at(assignment):
             pass  # nobody else is at it, or this is where to hear of it
         students = [arrival.student for arrival in arrivals]
         try:
@@ -93,7 +98,7 @@ class Grader:
         for arrival in arrivals:
             times = self._failures.get(arrival.name, (0, 0.0))[0] + 1
             pause = min(PAUSE * 2**times, LONGEST_PAUSE)
-            self._failures[arrival.name] = times, time.time() + pause
+            self._failures[arrival.name] = times, time.monotonic() + pause
         who = ", ".join(printable(arrival.student) for arrival in arrivals)
         self.complain(
             f"{arrivals[0].assignment} of {who} fails ({type(error).__name__}: {printable(str(error))})"

@@ -106,6 +106,11 @@ def parsed(name: str) -> tuple[str, str, datetime]:
     raise Refused("its name is not of the form STUDENT+ASSIGNMENT+TIME+LETTERS")
 
 
+def student_in(name: str) -> str:
+    """The student in the name of a folder as nbgrader writes it, whatever its time may be; an id may hold a plus."""
+    return name.rsplit("+", 3)[0]
+
+
 class Exchange:
     """The part of nbgrader's exchange that belongs to a course.
 
@@ -131,7 +136,7 @@ class Exchange:
                 with contextlib.suppress(OSError):  # gone since
                     status = entry.stat(follow_symlinks=False)
                     name = as_text(entry.name)
-                    whose = str(status.st_uid) if self.check_owner else name.partition("+")[0]
+                    whose = str(status.st_uid) if self.check_owner else student_in(name)
                     found[whose].append((status.st_ctime, name))
         return {
             account(int(whose)) if self.check_owner else whose: [
@@ -242,9 +247,10 @@ def when_it_came(claimed: datetime, changed: float) -> datetime:
 
     Args:
         claimed: UTC, from the name.
-        changed: when its folder or its files were last changed, in seconds since 1970.
+        changed: when its folder or its files were last changed, in seconds since 1970; not later than now,
+            whatever a clock has said that was put right since.
     """
-    seen = utc(changed)
+    seen = utc(min(changed, time.time()))
     apart = (seen - claimed).total_seconds()
     return claimed if 0 <= apart <= SLACK else seen
 
@@ -378,8 +384,9 @@ def keep_holes(source: str, target: str) -> str:
 def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incoming]:
     """What lies in the course's own ``submitted/``, where a teacher or another program puts submissions.
 
-    It has to have been left alone for a moment; a changed notebook is another submission. When it was
-    changed, its owner may have chosen: a time to come is taken for now, one before 1970 for 1970.
+    It has to have been left alone for a moment; a changed notebook is another submission, and so is an
+    earlier one that is put back. When it was changed, its owner may have chosen: a time to come is taken for
+    now, one before 1970 for 1970.
 
     Args:
         submitted: the folder.
@@ -393,6 +400,7 @@ def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incomin
                 status = os.lstat(notebook)
                 now = time.time()
                 if abs(now - status.st_mtime) > 1:
-                    name = f"{student}+{assignment}+{status.st_mtime_ns}+{status.st_size}"
+                    times = f"{status.st_mtime_ns}+{status.st_ctime_ns}"
+                    name = f"{student}+{assignment}+{times}+{status.st_size}"
                     came_in = utc(min(max(status.st_mtime, 0.0), now))
                     yield Incoming(name, student, assignment, came_in)

@@ -7,6 +7,7 @@ out, and whatever it was about is done again, from results that are kept.
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -146,8 +147,12 @@ class Journal:
         return sorted(waits, key=lambda item: item.order)
 
     def graded_since(self, moment: float) -> dict[str, list[QueueItem]]:
-        """What each student had graded since then, the oldest first."""
-        graded = [item for item in self.known.values() if item.graded_at > moment]
+        """What each student had graded since then, the oldest first.
+
+        Not what was graded in time to come, by a clock that has been put right since.
+        """
+        now = time.time()
+        graded = [item for item in self.known.values() if moment < item.graded_at <= now]
         found: dict[str, list[QueueItem]] = defaultdict(list)
         for item in sorted(graded, key=lambda item: item.graded_at):
             found[item.arrival.student].append(item)

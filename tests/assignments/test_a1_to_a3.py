@@ -56,6 +56,26 @@ def test_of_two_mistakes_at_once_one_is_named(assignment, part, most):
     assert share_named(assignment, part, most) >= ENOUGH_NAMED
 
 
+def test_a_mean_that_reads_neither_queries_nor_keys_earns_nothing():
+    def mean(query, key, value):
+        return value.mean(dim=1, keepdim=True).expand(-1, query.shape[1], -1)
+
+    part = load("a2_self_attention").part("self_attention")
+    verdict = verdict_on("a2_self_attention", part, mean)
+    assert names(verdict) == ["plain mean of the values"] and verdict.earned == 0
+
+
+def test_zeros_are_no_two_mistakes_at_once():
+    """Two mistakes may come to 0 everywhere, and so does an answer that has made neither of them."""
+    part = load("a3_scaled_dot_product_attention").part("stable_softmax")
+    for answered in (
+        lambda scores, axis=-1: np.zeros_like(scores),
+        lambda scores, axis=-1: np.ones_like(scores),
+    ):
+        verdict = verdict_on("a3_scaled_dot_product_attention", part, answered)
+        assert names(verdict) == [] and verdict.earned == 0
+
+
 def test_two_mistakes_have_both_their_names():
     part = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
 

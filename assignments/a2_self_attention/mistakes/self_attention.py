@@ -10,7 +10,7 @@ from assignments.a2_self_attention.rubric import (
     ONE,
     batch,
 )
-from autograder.checks.mistakes import Steps, called, costs, message, variants
+from autograder.checks.mistakes import Steps, called, costs, costs_more, message, variants
 
 
 class Attending(Steps):
@@ -81,6 +81,8 @@ class BatchShare:
         a softmax first."""
         return scores
 
+    @costs()
+    @costs_more("as good as no answer: neither queries nor keys are read")
     def plain_mean_of_the_values(self, scores):
         """Every query gets the mean of all values, in which every key counts the same. Where do the
         scores enter? And along which axis runs the softmax?"""

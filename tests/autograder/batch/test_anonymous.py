@@ -67,7 +67,7 @@ def give(folder, student, score, comment=None):
 def test_no_name_is_left_in_the_graders_folder(course, capsys):
     assert anonymous(course) == 0
     said = capsys.readouterr().out
-    assert "Their own id or name stands in the work of: adalovelace" in said
+    assert "Their own id, name or address stands in the work of: adalovelace" in said
     names, folder = names_of(course), course.folder.parent / "graders"
     assert set(names) == set(STUDENTS)
     assert names["bobmoog"].startswith("student-") and len(set(names.values())) == 2
@@ -79,6 +79,33 @@ def test_no_name_is_left_in_the_graders_folder(course, capsys):
         assert word.encode() not in held
     assert not (folder / "grading").exists() and not (folder / "submitted").exists()
     assert anonymous(course) == 2 and "is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("plan of Bob Møøg.txt", ""),
+        ("mail.txt", "From: Robert <R.M@EXAMPLE.org>"),
+        ("notes.json", '{"by": "M\\u00f8\\u00f8g"}'),
+        ("notes.txt", "MØØG wrote this"),
+    ],
+    ids=["a file's name", "an address", "as JSON writes it", "in large letters"],
+)
+def test_a_name_is_found_wherever_it_stands(course, capsys, file, content):
+    with course.gradebook() as gradebook, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader's own, of SQLAlchemy
+        gradebook.update_or_create_student("bobmoog", last_name="Møøg", email="r.m@example.org")
+    beside = course.folder / "autograded" / "bobmoog" / ASSIGNMENT / file
+    beside.write_text(content, encoding="utf-8")
+    assert anonymous(course) == 0
+    assert "in the work of: adalovelace, bobmoog" in capsys.readouterr().out
+
+
+def test_who_is_who_is_read_also_where_somebody_has_put_a_line_into_it(course):
+    place = course.folder / "grading" / "pseudonyms.csv"
+    place.write_text("student;pseudonym\nsomebody\nother;student-x\n", encoding="utf-8")
+    assert anonymous(course) == 0
+    assert names_of(course)["other"] == "student-x"
 
 
 def test_what_graders_give_is_taken_back_once_and_nothing_else(course, capsys):

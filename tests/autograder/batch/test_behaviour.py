@@ -2,12 +2,14 @@
 
 import re
 
+import msgspec
 import pytest
 
 from assignments import load
 from autograder.bank.measure import ours_may_answer, verdict_on
 from autograder.batch.class_report import as_page
 from autograder.checks.behaviour import behaviour_of, is_unexplained
+from autograder.checks.verdicts import Behaviour
 from autograder.probe.probe import answer
 from tests.sample_class import ASSIGNMENT, answers_in, filled_in, grade, hand_in
 from tests.sample_class import SUBMISSIONS as FILES
@@ -44,11 +46,25 @@ def test_what_does_the_same_is_the_same_however_it_is_written():
 
 
 @pytest.mark.parametrize(
-    "ending", ["return None", "return 1 / 0", "return x[0]", "return x.log()", "return ['a', 1]"]
+    "ending",
+    [
+        "return None",
+        "return 1 / 0",
+        "return x[0]",
+        "return x.log()",
+        "return ['a', 1]",
+        "return 10**400",
+        "return x.double() * 0 + 1e308",
+        "return (x.double() * 0 + 1e308).numpy()",
+        "return x * 0 + 1e38",
+    ],
 )
+@pytest.mark.filterwarnings("error")
 def test_whatever_comes_back_has_a_behaviour(ending):
     code = f"def attention_weights(x):\n    {ending}"
     assert seen(code).same_as(seen(code)) and not seen(code).same_as(seen(ODD))
+    # as it travels, where a number without end is none
+    assert msgspec.json.decode(msgspec.json.encode(seen(code)), type=Behaviour) == seen(code)
 
 
 def test_no_message_is_no_behaviour():

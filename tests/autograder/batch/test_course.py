@@ -8,6 +8,7 @@ import pytest
 
 from assignments import load
 from autograder.batch.classroom import _submitted, misplaced
+from autograder.batch.command import _lost_in_words
 from autograder.batch.course import course_secret, scores_in
 from autograder.checks.decide import decide, seed_of
 from autograder.errors import CourseError
@@ -80,6 +81,12 @@ def test_work_in_a_folder_of_another_name_is_not_taken_for_nothing(tmp_path):
     for name in (f"ada/{ASSIGNMENT}", "ben/a2", "cem/notes", "dee/a4_masks", f"eve/.{ASSIGNMENT}"):
         (tmp_path / "submitted" / name).mkdir(parents=True)
     assert misplaced(tmp_path, ASSIGNMENT) == [tmp_path / "submitted/ben/a2"]
+
+
+def test_one_folder_or_several_of_another_name_are_told_in_whole_sentences():
+    one, two = (_lost_in_words(lost, "a2") for lost in (["x"], ["x", "y"]))
+    assert one == "1 not graded, since its folder is not called a2: x"
+    assert two == "2 not graded, since their folders are not called a2: x, y"
 
 
 def inputs(secret):

@@ -73,7 +73,7 @@ def test_a_length_of_time_is_read(text, hours):
     assert length_of(spelt_out(length_of(text))) == timedelta(hours=hours)
 
 
-@pytest.mark.parametrize("text", ["", "two days", "2", "0 days", "2 days ago", "-1 day", "99999 weeks"])  # fmt: skip
+@pytest.mark.parametrize("text", ["", "two days", "2", "0 days", "2 days ago", "-1 day", "99999 weeks", "0.2 minutes"])  # fmt: skip
 def test_what_is_no_length_of_time_is_refused(text):
     with pytest.raises(argparse.ArgumentTypeError, match="expected a length of time"):
         length_of(text)

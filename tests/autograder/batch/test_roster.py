@@ -220,6 +220,23 @@ def test_an_id_in_other_letters_than_its_folder_or_the_gradebook_is_refused(cour
     assert set(in_gradebook(course)) == {"ada", "ben"}
 
 
+def test_what_a_spreadsheet_has_made_of_an_id_is_refused(course):
+    (course / "submitted" / "00123").mkdir(parents=True)
+    (course / FILE).write_text("id,email\n123,a@x.org\n", encoding="utf-8")
+    with pytest.raises(
+        CourseError, match="expected the id “00123”, as a folder has it, found “123”"
+    ):
+        enrol(course, roster_of(course))
+    (course / FILE).write_text("id,email\n123,a@x.org\n00123,b@x.org\n", encoding="utf-8")
+    enrol(course, roster_of(course))
+    assert set(in_gradebook(course)) == {"123", "00123"}, "where the list has both, they are two"
+    (course / FILE).write_text("id,email\n1.23457E+11,a@x.org\n", encoding="utf-8")
+    with pytest.raises(
+        CourseError, match=r"line 2, found “1\.23457E\+11”, which a spreadsheet makes"
+    ):
+        roster_of(course)
+
+
 def test_who_has_handed_in_and_is_not_on_the_list_is_named(course):
     rows = [*ROWS, StudentResult("ada@x.org", 2, 3, {"double": 2.0}, {"double": 3.0})]
     assert as_text(rows, roster_of(course)).endswith(

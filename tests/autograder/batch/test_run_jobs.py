@@ -5,6 +5,7 @@ from concurrent.futures import Future
 import pytest
 
 from autograder.batch.run import MOST_TOGETHER, key_of, run_jobs
+from autograder.checks.verdicts import Behaviour
 from autograder.errors import EngineError
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.report import Report
@@ -93,6 +94,17 @@ def test_a_result_in_the_place_of_a_job_is_handed_on(tmp_path):
     why = Report("no notebook", digest="x", came_in="monday")
     ((work,),) = run([("ada", why)], tmp_path, Scripted())
     assert (work.key, work.digest, work.came_in, work.result) == ("", "x", "monday", why)
+
+
+def test_a_result_that_cannot_be_read_is_that_students_alone(tmp_path):
+    """JSON has no number without end, and writes nothing in its place."""
+    odd = Report(behaviours={"p": Behaviour((), (float("nan"),))})
+    engine = Scripted(answers={"notebook b": odd})
+    groups = run([(name, job(name)) for name in "abc"], tmp_path, engine)
+    broken = {work.student: work.result.broken for works in groups for work in works}
+    assert broken.pop("b").startswith("its result cannot be read: Expected `float`, got `null`")
+    assert broken == {"a": "", "c": ""}
+    assert len(list(tmp_path.glob("*.json"))) == 2, "it is tried again"
 
 
 def test_half_a_character_stops_nobody(tmp_path):

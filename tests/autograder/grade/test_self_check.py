@@ -6,7 +6,9 @@ import re
 import nbformat
 import pytest
 
+from assignments import load
 from autograder.__main__ import main
+from autograder.bank.measure import verdict_on
 from autograder.checks.rendering import as_text
 from autograder.grade import grading
 from autograder.grade.self_check import check_notebook
@@ -147,3 +149,19 @@ def test_what_cannot_be_graded_is_said(tmp_path, capsys, name, content, message)
         path.write_text(content)
     assert main(["check", str(path)]) == 2
     assert re.search(message, capsys.readouterr().err)
+
+
+def test_no_error_looks_like_a_line_of_ours_or_acts_in_a_terminal():
+    """An instructor may check a student's notebook, whose errors are told with their texts."""
+
+    def attention_weights(x):
+        raise ValueError(
+            "no\nattention_weights: 3 of 3 points\r  ✓ 1 of 1  all is right\u2028\x1b[2J"
+        )
+
+    part = load(ASSIGNMENT).part("attention_weights")
+    first, *lines = as_text(verdict_on(ASSIGNMENT, part, attention_weights)).splitlines()
+    assert first == "attention_weights: 0 of 3 points"
+    assert "attention_weights: 3 of 3 points   ✓ 1 of 1" in " ".join(lines), "it is told"
+    assert not [line for line in lines if line.lstrip().startswith(("✓", "attention_weights"))]
+    assert all(line.isprintable() for line in lines)

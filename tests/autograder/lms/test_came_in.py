@@ -173,7 +173,7 @@ def test_a_time_at_which_nothing_can_have_come_in_is_listed(course, tmp_path, ca
         (
             "student,time\ns001,2026-03-09 10:00\nS001,2026-03-01 10:00\n",
             1,
-            "so that it names nobody: s001",
+            "which names nobody: s001",
         ),
         (
             "student,time,time\ns001,2026-03-09 10:00,2026-03-01 10:00\n",

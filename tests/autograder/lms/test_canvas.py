@@ -85,7 +85,7 @@ def test_canvas_takes_the_scores_and_nothing_else(course, export, capsys):
     assert "3 to change, 1 there already" in said
     assert re.search(r"^s003 +2\.00 +10\.00  Li, Wei$", said, re.MULTILINE)
     assert (
-        "2 left as they are: s004 (excused in Canvas: EX), s005 (not assigned to them in Canvas: N/A)"
+        "2 left unchanged: s004 (excused in Canvas: EX), s005 (not assigned to them in Canvas: N/A)"
         in said
     )
     assert "1 in the platform's table, and without a score here: s006" in said
@@ -208,7 +208,7 @@ def test_an_id_that_two_people_have_names_neither(course, export, capsys):
     assert lms(course, "scores", file, "--column", TITLE) == 1
     after = CanvasImport(upload(course, file))
     assert (after.scores[101][11001], after.scores[109][11001]) == ("", "1.00")
-    assert "1 shared by several, so that it names nobody: s001" in capsys.readouterr().out
+    assert "1 shared by several, which names nobody: s001" in capsys.readouterr().out
 
 
 def test_who_waits_for_a_person_keeps_what_is_there(course, export, capsys):
@@ -217,7 +217,7 @@ def test_who_waits_for_a_person_keeps_what_is_there(course, export, capsys):
     lms(course, "scores", file, "--column", TITLE)
     assert CanvasImport(upload(course, file)).scores[103][11001] == "2.00"
     assert (
-        "1 waiting for a person, left as they are (--also-waiting takes them along): s003"
+        "1 waiting for a person, left unchanged without --also-waiting: s003"
         in capsys.readouterr().out
     )
     lms(course, "scores", file, "--column", TITLE, "--also-waiting")

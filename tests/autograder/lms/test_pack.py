@@ -50,8 +50,8 @@ def test_moodle_finds_whose_page_it_is(course, tmp_path, capsys, between):
     assert all(moodle.submitted_file(name).own == PAGE for name in pages)
     said = capsys.readouterr().out
     assert "2 pages for Moodle" in said and "Upload multiple feedback files in a zip" in said
-    assert "1 handed in there and have no page here: s003" in said
-    assert "1 have a page here and handed in nothing there: s009" in said
+    assert "1 handed in there, without a page here: s003" in said
+    assert "1 with a page here, and nothing handed in there: s009" in said
 
 
 def test_pages_do_not_go_out_under_the_numbers_of_another_assignment(course, tmp_path, capsys):

@@ -1,7 +1,9 @@
 """Archives of submissions, with what students do to them: the latest attempt counts, and nothing is lost."""
 
 import io
+import re
 import stat
+import unicodedata
 import zipfile
 
 import pytest
@@ -162,7 +164,8 @@ def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(
     assert lms(course, "unpack", first, *words) == 0
     assert submitted(course) == {place("s001"): "two"}
     assert (
-        "1 of an earlier attempt than the one here, left as it is: s001" in capsys.readouterr().out
+        "1 of an earlier attempt than the one here, so that nothing changes: s001"
+        in capsys.readouterr().out
     )
 
 
@@ -652,3 +655,98 @@ def test_a_notebook_of_another_assignment_is_not_renamed(with_another, canvas, t
     now = {place("s001", "a1_first.ipynb"): "1", place("s002"): "3", place("s003"): "4"}
     assert submitted(with_another) == now
     assert f"s001: expected one named {NOTEBOOK}, found a1_first.ipynb" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------------ accidents with names
+
+
+ANNA = "Anna Ångström_501_assignsubmission_file"
+
+
+def unpacked(course, moodle, tmp_path, files):
+    packed = archive(tmp_path / "s.zip", files)
+    return lms(course, "unpack", packed, "--students", moodle, "--by", "id")
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["above first", "above last"])
+def test_a_copy_in_a_folder_does_not_count_for_the_notebook_above_it(
+    course, moodle, tmp_path, capsys, turned
+):
+    files = [(f"{ANNA}/{NOTEBOOK}", "today"), (f"{ANNA}/old/{NOTEBOOK}", "last week")]
+    assert unpacked(course, moodle, tmp_path, dict(files[::-1] if turned else files)) == 1
+    assert submitted(course) == {place("s001"): "today"}
+    assert f"old/{NOTEBOOK}: a copy of the notebook in a folder" in capsys.readouterr().out
+
+
+def test_of_two_notebooks_that_nothing_tells_apart_none_counts(course, moodle, tmp_path, capsys):
+    files = {f"{ANNA}/one/{NOTEBOOK}": "1", f"{ANNA}/two/{NOTEBOOK}": "2"}
+    assert unpacked(course, moodle, tmp_path, files) == 1
+    assert submitted(course) == {place("s001", f"{n}/{NOTEBOOK}"): d for n, d in (("one", "1"), ("two", "2"))}  # fmt: skip
+    said = capsys.readouterr().out
+    assert f"s001: expected one notebook {NOTEBOOK}, found one/{NOTEBOOK}, two/{NOTEBOOK}" in said
+    files = {f"{ANNA}/{NOTEBOOK}": "exact", f"{ANNA}/{NOTEBOOK.upper()}": "in other letters"}
+    assert unpacked(course, moodle, tmp_path, files) == 0
+    assert submitted(course)[place("s001")] == "exact"
+
+
+def test_of_two_files_of_one_name_the_later_one_counts_and_the_other_is_named(
+    course, canvas, tmp_path, capsys
+):
+    files = {
+        f"ångströmanna_101_7_{NOTEBOOK}": "notebook",
+        "ångströmanna_101_9_helper.py": "new",
+        "ångströmanna_101_3_helper.py": "old",
+    }
+    packed = archive(tmp_path / "s.zip", files)
+    assert lms(course, "unpack", packed, "--students", canvas, "--by", "sis") == 1
+    assert submitted(course) == {place("s001"): "notebook", place("s001", "helper.py"): "new"}
+    assert "101_3_helper.py: another file of the same name counts" in capsys.readouterr().out
+
+
+def test_names_as_a_mac_writes_them_are_the_same_names(course, moodle, tmp_path):
+    """Its accents are letters of their own, and its programs do not say that a name is UTF-8."""
+    files = {f"{ANNA}/{NOTEBOOK}": "1", f"{ANNA}/Übung.csv": "2"}
+    path = archive(
+        tmp_path / "s.zip",
+        {unicodedata.normalize("NFD", name): data for name, data in files.items()},
+    )
+    data = bytearray(path.read_bytes())
+    for entry, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        for found in re.finditer(re.escape(entry), bytes(data)):
+            data[found.start() + flags + 1] &= ~0x08
+    path.write_bytes(data)
+    assert lms(course, "unpack", path, "--students", moodle, "--by", "id") == 0
+    assert submitted(course) == {place("s001"): "1", place("s001", "Übung.csv"): "2"}
+
+
+def test_what_is_refused_of_one_person_does_not_hide_what_is_refused_of_others(
+    course, moodle, tmp_path, capsys
+):
+    files = {f"{ANNA}/.git/{number}": "" for number in range(500)}
+    files |= {f"{ANNA}/{NOTEBOOK}": "1", f"Al O'Neil_502_assignsubmission_file/{NOTEBOOK}": "2"}
+    files |= {"Al O'Neil_502_assignsubmission_file/.bashrc": "x"}
+    assert unpacked(course, moodle, tmp_path, files) == 1
+    said = capsys.readouterr().out
+    assert "501 refused:" in said and "Anna Ångström: 495 more, a name that cannot" in said
+    assert "file/.bashrc: a name" in said and len(said.splitlines()) < 30
+
+
+def test_ids_that_a_spreadsheet_has_changed_make_nobody_new(tmp_path, capsys):
+    """A table that was saved by a spreadsheet has lost zeros before numbers, and the end of long ones."""
+    course = course_with(tmp_path / "course", {"00123": 1, "s002": 1})
+    people = [[*CANVAS[0][:2], "123", *CANVAS[0][3:]], CANVAS[1], [*CANVAS[2][:2], "1.23457E+11", *CANVAS[2][3:]]]  # fmt: skip
+    table = tmp_path / "g.csv"
+    table.write_text(written(canvas_export(people)), encoding="utf-8")
+    files = {
+        f"ångströmanna_101_1_{NOTEBOOK}": "1",
+        f"oneilal_102_2_{NOTEBOOK}": "2",
+        f"liwei_103_3_{NOTEBOOK}": "3",
+    }
+    packed = archive(tmp_path / "s.zip", files)
+    assert lms(course, "unpack", packed, "--students", table, "--by", "sis") == 1
+    assert submitted(course) == {place("s002"): "2"}
+    said = capsys.readouterr().out
+    assert "“123” is nobody's here and “00123” is: a spreadsheet drops zeros" in said
+    assert "“1.23457E+11” is what a spreadsheet makes of a long number" in said
+    assert lms(course, "scores", table, "--by", "sis", "--column", "11001") == 1
+    assert "1 here as well but for zeros before the number" in capsys.readouterr().out

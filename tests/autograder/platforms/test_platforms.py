@@ -220,3 +220,8 @@ def test_what_cannot_be_exported_is_said(tmp_path, capsys):
     new_course(tmp_path)
     assert main(["export", "github", "a99_none", "--course", str(tmp_path)]) == 2
     assert ASSIGNMENT in capsys.readouterr().err, "it says which there are"
+
+
+@pytest.mark.parametrize("number", range(3, 12))
+def test_no_text_ends_the_page_of_a_summary_early(number):
+    assert "```" not in github.FENCE.sub("`", f"a{'`' * number}b")

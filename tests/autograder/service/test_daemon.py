@@ -12,6 +12,7 @@ from collections import Counter
 from datetime import timedelta
 
 import msgspec
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
@@ -307,6 +308,36 @@ def test_without_an_exchange_the_courses_own_folder_is_watched(tmp_path, engine,
     assert len(daemon.journal.known) == 2
     until_nothing_is_left(daemon)
     assert len(daemon.journal.known) == 2
+
+
+def test_what_lies_in_the_courses_own_folder_counts_also_where_it_is_older(
+    tmp_path, engine, monkeypatch
+):
+    """From a backup, or out of an archive, a notebook comes with the time that it had there."""
+    monkeypatch.setattr(grader, "engine_for", lambda *_: contextlib.nullcontext(engine))
+    course = tmp_path / "course"
+    hand_in(course, {"ada": submission(WRONG)})
+    [path] = course.glob("submitted/ada/*/*.ipynb")
+    os.utime(path, (time.time() - 60,) * 2)
+    daemon = GradingService(course, ISOLATION, lambda _line: None)
+    until_nothing_is_left(daemon)
+    path.write_text(nbformat.writes(submission(RIGHT)), encoding="utf-8")
+    os.utime(path, (time.time() - 600,) * 2)
+    until_nothing_is_left(daemon)
+    assert daemon.scheduler.counting(("ada", ASSIGNMENT)).points == 10
+    assert [item.state for item in daemon.journal.known.values()] == ["graded", "graded"]
+
+
+def test_nothing_is_put_where_somebody_else_grades(classroom, monkeypatch):
+    """Who grades by hand would find half of one submission and half of another."""
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    classroom.submit("ada", submission(RIGHT))
+    daemon = watching(classroom)
+    kept = classroom.course / "grading" / ASSIGNMENT
+    kept.mkdir(parents=True)
+    with only_one(kept / "lock"):
+        assert not daemon.step()
+        assert not (classroom.course / "submitted").exists()
 
 
 def test_while_somebody_else_grades_it_waits_and_then_goes_on(classroom, monkeypatch):

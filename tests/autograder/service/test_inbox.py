@@ -186,6 +186,25 @@ def test_a_time_that_the_files_contradict_is_not_believed(inbound):
     assert when_it_came(utc(now - 30), now) == utc(now - 30)
 
 
+def test_nothing_came_in_in_time_to_come():
+    """The time of a file is that of a clock, which may have been put right since."""
+    now = time.time()
+    assert when_it_came(utc(now), now + 7e6) <= utc(time.time())
+    assert when_it_came(utc(now + 7e6), now + 7e6) <= utc(time.time())
+
+
+def test_an_earlier_notebook_that_is_put_back_is_another_submission(tmp_path):
+    folder = tmp_path / "ada" / A
+    folder.mkdir(parents=True)
+    names = []
+    for text in ("[]", "{}", "[]"):
+        (folder / f"{A}.ipynb").write_text(text, encoding="utf-8")
+        os.utime(folder / f"{A}.ipynb", (100, 100))
+        names += [arrival.name for arrival in arrivals_in(tmp_path, [A])]
+        time.sleep(0.02)
+    assert len(set(names)) == 3
+
+
 @pytest.mark.parametrize("name", [f"{A}.ipynb", f"Copy of {A}.ipynb"])
 def test_in_the_courses_folder_the_one_notebook_may_have_any_name(tmp_path, name):
     folder = tmp_path / "ada" / A
@@ -204,7 +223,8 @@ def test_a_time_that_no_calendar_has_stops_nobody(tmp_path, monkeypatch, when):
         folder.mkdir(parents=True)
         (folder / f"{A}.ipynb").write_text("{}", encoding="utf-8")
         os.utime(folder / f"{A}.ipynb", (0, 0))
-    odd = SimpleNamespace(st_mtime=when, st_mtime_ns=int(when) * 10**9, st_size=2)
+    nanoseconds = int(when) * 10**9
+    odd = SimpleNamespace(st_mtime=when, st_mtime_ns=nanoseconds, st_ctime_ns=0, st_size=2)
     real = os.lstat
     monkeypatch.setattr(os, "lstat", lambda path: odd if "ada" in path.parts else real(path))
     found = {arrival.student: arrival.came_in for arrival in arrivals_in(tmp_path, [A])}

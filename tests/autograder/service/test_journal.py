@@ -1,5 +1,6 @@
 """What the journal remembers, also after a crash in the middle of a line."""
 
+import time
 from datetime import datetime
 
 from autograder.service.inbox import utc
@@ -26,6 +27,16 @@ def test_it_reads_what_it_wrote(tmp_path):
     two = again.known["two"]
     assert (two.points, two.shown, two.hand) == (7.5, "page 2", "")
     assert again.waiting() == []
+
+
+def test_nothing_was_graded_in_time_to_come(tmp_path):
+    """A clock that ran ahead would let its student wait until that time, and an hour more."""
+    journal = Journal(tmp_path / "journal.jsonl")
+    now = time.time()
+    for name, at in (("one", now - 10), ("two", now + 7e6)):
+        journal.write(came(name))
+        journal.write(Event("graded", name, at))
+    assert [item.arrival.name for item in journal.graded_since(now - 3600)["ada"]] == ["one"]
 
 
 def test_a_line_that_was_cut_short_costs_only_itself(tmp_path):

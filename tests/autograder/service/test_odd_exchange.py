@@ -174,6 +174,20 @@ def test_where_the_best_counts_no_more_wait_than_there_is_room_for(classroom):
     assert len(list((service.course.place / "arrivals").iterdir())) == MOST_WAITING
 
 
+def test_an_id_with_a_plus_is_its_students_alone(classroom):
+    """Else the folders of ada+x@example.org would be counted as those of ada, and none as its own."""
+    classroom.settings('[every]\ncounts = "best"')
+    for number in range(2 * MOST_WAITING):
+        name = f"ada+x@example.org+{ASSIGNMENT}+{stamp()}+{number}"
+        put(classroom.inbound, "ada+x@example.org", name=name)
+    for _ in range(3):
+        put(classroom.inbound, "ada")
+    service = watching(classroom)
+    until_nothing_is_new(service)
+    waiting = [item.arrival.student for item in service.journal.waiting()]
+    assert waiting.count("ada+x@example.org") == MOST_WAITING and waiting.count("ada") == 3
+
+
 def test_no_descriptor_is_left_open(classroom):
     for number, change in enumerate(CHANGES.values()):
         change(put(classroom.inbound, f"odd{number}"))
