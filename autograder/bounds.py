@@ -113,15 +113,22 @@ def within(seconds: float) -> Iterator[None]:
         yield
         return
     over = False  # an alarm on the way then stops nothing
+    collecting = False
+
+    def follow(phase: str, _info: object) -> None:
+        nonlocal collecting
+        collecting = phase == "start"
 
     def ring(_signal: int, frame: FrameType | None) -> None:
         if over:
             return
-        if _drops_errors(frame):
+        # Python drops what is raised by a callback or finalizer that garbage collection calls
+        if collecting or _in_callback_of_collection(frame):
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.001, SECONDS_BETWEEN_ALARMS)
             return
         raise OutOfTime
 
+    gc.callbacks.append(follow)
     handler = signal.signal(signal.SIGVTALRM, ring)
     outer = signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 0.001), SECONDS_BETWEEN_ALARMS)
     try:
@@ -130,10 +137,11 @@ def within(seconds: float) -> Iterator[None]:
         over = True
         signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
         signal.signal(signal.SIGVTALRM, handler)
+        gc.callbacks.remove(follow)
 
 
-def _drops_errors(frame: FrameType | None) -> bool:
-    """Whether this is called by a callback of garbage collection, of which Python drops what it raises."""
+def _in_callback_of_collection(frame: FrameType | None) -> bool:
+    """Whether one of `gc.callbacks` runs; `collecting` is set by one of them, after some and before others."""
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None:
         if frame.f_code in callbacks:

@@ -196,7 +196,7 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
         if item.actual.status == "returned" and not item.case.raises and _tells(item)
     ]
     # one number everywhere, such as 0, is what many pairs come to that nobody has made
-    if _is_one_number([item.actual.value for item in returned]):
+    if not returned or _is_one_number([item.actual.value for item in returned]):
         return None
     quiet = [item for item in right if item.problem is None and not item.case.raises]
     looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=size_of)[:MOST_CASES]]

@@ -264,7 +264,7 @@ def test_types_of_later_versions_are_there(kernel):
 VICTIMS = {
     "what it would have brought": ("import nowhere\ny = nowhere.x", "y"),
     "what follows from that": ("import nowhere\ny = nowhere.x\nz = y", "z"),
-    "a decorated function": ("import nowhere\n@nowhere.f\ndef f(): pass", "f"),
+    "a class made of it": ("import nowhere\nclass A(nowhere.B): pass", "A"),
     "what stands below another error": ("import math\n1 / 0\nx = 1", "x"),
     "what stands below an error of the rest": ("import nowhere\n1 / 0\nx = 1", "x"),
 }
