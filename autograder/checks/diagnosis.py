@@ -33,7 +33,7 @@ from autograder.checks.explain.evidence import Sentences, as_array
 from autograder.checks.judge import problem_with, takes_too_much, wrong_error
 from autograder.checks.mistakes import Mistake
 from autograder.checks.problem import Kind
-from autograder.probe.messages import CallRequest, Observation
+from autograder.probe.messages import Observation
 
 MOST_RUNS = 20_000  # of two mistakes at once, each counted by the weights that it takes
 FUNCTION_RUN = 50  # what a run counts that takes none
@@ -95,28 +95,9 @@ def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     enough = any(_tells(item) for item in wrong)
     for evidence, shown in ((Evidence.ALL, all_of_them), (Evidence.WRONG, wrong)):
         for mistake in _known(attempts[0].part) if enough or shown is all_of_them else ():
-            if does_the_same(mistake.answer, shown) and not _repeats_itself(mistake, attempts):
+            if does_the_same(mistake.answer, shown):
                 return Diagnosis((mistake,), mistake.answer, evidence)
     return _two_at_once(wrong, right) if enough else None
-
-
-def _repeats_itself(mistake: Mistake, attempts: Sequence[CaseRun]) -> bool:
-    """Whether a mistake gives the same twice where neither ours nor a student's function does."""
-    return any(
-        not _comes_again(item.expected)
-        and _comes_again(item.actual) is False
-        and bool(_comes_again(item.drawn.done_by(mistake.answer, item.number)))
-        for item in attempts
-        if isinstance(item.request, CallRequest) and item.request.times > 1 and item.case.random
-    )
-
-
-def _comes_again(seen: Observation) -> bool | None:
-    """Whether the second of two calls gave the same as the first; None where there are no two results."""
-    if not (isinstance(seen.value, list) and len(seen.value) == 2):
-        return None
-    first, second = (tuple(one) if isinstance(one, list) else one for one in seen.value)
-    return values_agree(first, second) is None
 
 
 def _found_by_chance(attempts: Sequence[CaseRun]) -> Diagnosis | None:
@@ -326,8 +307,7 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
     found: list[Mistake] = []
     failed = dict.fromkeys(item.step for item in attempts if item.problem)
     for step in list(failed)[:MOST_STEPS]:
-        of_step = [item for item in attempts if item.step is step]
-        asked = [item for item in of_step if tells_of_mistakes(item.case)]
+        asked = [item for item in attempts if item.step is step and tells_of_mistakes(item.case)]
         wrong = [
             item for item in asked if item.problem and not alike(item, item.expected, item.actual)
         ]
@@ -335,12 +315,7 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
             continue
         asked.sort(key=lambda item: (item not in wrong, size_of(item)))
         mistake = next(
-            (
-                each
-                for each in attempts[0].part.mistakes
-                if does_the_same(each.answer, asked) and not _repeats_itself(each, of_step)
-            ),
-            None,
+            (each for each in attempts[0].part.mistakes if does_the_same(each.answer, asked)), None
         )
         if mistake and all(mistake.name != other.name for other in found):
             found.append(mistake)

@@ -456,7 +456,7 @@ def numbers_of_python(token_ids, mask_id, vocab_size, special_ids, share=0.15, g
     return inputs, torch.where(chosen, token_ids, -100)
 
 
-@BANK.wrong(PART, told="wrong with `generator` given")
+@BANK.wrong(PART, named="nothing drawn from the generator itself")
 def each_word_by_numbers_of_python(
     token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
 ):

@@ -420,7 +420,7 @@ def generator_not_handed_on(logits, temperature=1.0, top_k=None, top_p=None, gen
     return draw(distribution(logits, temperature, top_k, top_p), None)
 
 
-@BANK.wrong(PART, named="a copy of the generator")
+@BANK.wrong(PART, named="nothing drawn from the generator itself")
 def generator_cloned(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     check(temperature, top_k, top_p)
     if temperature == 0:

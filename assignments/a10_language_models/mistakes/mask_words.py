@@ -306,9 +306,10 @@ class HidingSource:
         takes `generator=generator`."""
         return
 
-    def a_copy_of_the_generator(self, generator):
-        """You draw from a copy of the generator, so the next call hides the same words again. Draw from
-        the generator itself."""
+    def nothing_drawn_from_the_generator_itself(self, generator):
+        """No number is drawn from the generator itself, nor from torch's own. A copy of the generator gives
+        the same numbers again in the next call, and the random numbers of other libraries do not depend
+        on it at all. Where should all numbers come from?"""
         if generator is None:
             return None
         copy = torch.Generator()

@@ -307,9 +307,10 @@ class SamplingDraw:
         `torch.multinomial(…, generator=generator)`."""
         return torch.multinomial(chances, 1)
 
-    def a_copy_of_the_generator(self, chances, generator):
-        """You draw from a copy of the generator, so the next call gives the same words again. Draw from
-        the generator itself."""
+    def nothing_drawn_from_the_generator_itself(self, chances, generator):
+        """No number is drawn from the generator itself, nor from torch's own. A copy of the generator gives
+        the same numbers again in the next call, and the random numbers of other libraries do not depend
+        on it at all. Where should all numbers come from?"""
         if generator is not None:
             copy = torch.Generator()
             copy.set_state(generator.get_state())
