@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import linecache
 import os
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,18 @@ class SubjectError(Exception):
         return describe(self.__cause__ or self)
 
 
-@contextlib.contextmanager
-def errors_are_its_own() -> Iterator[None]:
-    """Whatever is raised inside is the subject's doing, and becomes the cause of a `SubjectError`."""
-    try:
-        yield
-    except (KeyboardInterrupt, TimeLimit):
-        raise
-    except BaseException as error:  # student code may raise SystemExit, too
-        raise SubjectError from error
+class errors_are_its_own:
+    """Whatever is raised inside is the subject's doing, and becomes the cause of a `SubjectError`.
+
+    It is no generator, which would take its own end for such an error where time runs out on the way in.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _place: object) -> None:
+        # student code may raise SystemExit, too
+        if error is not None and not isinstance(error, KeyboardInterrupt | TimeLimit):
+            raise SubjectError from error
 
 
 def describe(error: BaseException) -> ErrorSeen:

@@ -28,7 +28,7 @@ ASKED = COURSE.known()[:9]
 UNASKED = {"is_permutation_equivariant", "visualize_positional_encodings", "greedy_decode"}
 # right answers that alone give less than two questions, and how many
 FEWER = {
-    "causal_by_numpy": 0, "shift_into_an_empty_tensor": 0, "padding_by_subtracting": 1,
+    "causal_by_numpy": 0, "causal_by_vmap": 1, "shift_into_an_empty_tensor": 0, "padding_by_subtracting": 1,
     "merge_by_a_loop": 1, "NetworkDroppingBeforeTheReLU": 1, "NetworkWithAModuleForEachStep": 1,
     "ModelWithAFrozenTableOfSinusoids": 0,
 }  # fmt: skip
@@ -164,7 +164,11 @@ def arrays_in(values, of_any_kind):
     modules = [each for each in values if isinstance(each, torch.nn.Module)]
     values += [one for each in modules for one in vars(each).values()]
     for each in values:
-        if isinstance(each, torch.Tensor | np.ndarray):
+        # within `torch.vmap` a tensor has no numbers that can be read
+        readable = not (
+            isinstance(each, torch.Tensor) and torch._C._functorch.is_batchedtensor(each)
+        )
+        if isinstance(each, torch.Tensor | np.ndarray) and readable:
             array = torch.as_tensor(each).detach().double().numpy()
             of_floats = each.dtype in (torch.float32, torch.float64, np.dtype("float64"))
             if of_any_kind or (of_floats and array.ndim and array.shape[-1] > 1):
