@@ -382,6 +382,15 @@ LAYER_DROPS = decoder_layer.step(
     *whole_inputs(SUBLAYERS),
     judge=layer_drops,
 )
+BLIND_BY_HEADS = layer(
+    B=2,
+    T=3,
+    S=5,
+    units=UNITS,
+    self_mask=(2, HEADS, 3, 3),
+    memory_mask=(2, HEADS, 3, 5),
+    blind=True,
+)
 LAYER_MANNERS = decoder_layer.step(
     "float64, untouched inputs, any memory layout, rows that see nothing, gradients",
     1,
@@ -391,27 +400,9 @@ LAYER_MANNERS = decoder_layer.step(
     layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=False),
     layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)).with_gaps(),
     layer(B=2, T=3, S=5, units=UNITS, self_mask=(2, 1, 3, 3), memory_mask=(2, 1, 3, 5), blind=True),
-    layer(
-        B=2,
-        T=3,
-        S=5,
-        units=UNITS,
-        self_mask=(2, HEADS, 3, 3),
-        memory_mask=(2, HEADS, 3, 5),
-        blind=True,
-    ),
+    BLIND_BY_HEADS,
     layer(B=2, T=3, S=5, units=UNITS).in_float64().with_gradients(),
-    layer(
-        B=2,
-        T=3,
-        S=5,
-        units=UNITS,
-        self_mask=(2, HEADS, 3, 3),
-        memory_mask=(2, HEADS, 3, 5),
-        blind=True,
-    )
-    .in_float64()
-    .with_gradients(),
+    BLIND_BY_HEADS.in_float64().with_gradients(),
     strict=True,
 )
 
