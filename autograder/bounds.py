@@ -9,12 +9,13 @@ size foretells. Who goes beyond a limit loses what is beyond it, and nothing els
 
 from __future__ import annotations
 
-import contextlib
+import _weakrefset
 import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
@@ -80,6 +81,9 @@ SECONDS_TO_READ, SECONDS_TO_JUDGE, SECONDS_TO_NAME = 10.0, 30.0, 30.0
 SECONDS_TO_CLEAN, SECONDS_TO_WRITE, SECONDS_TO_COMPARE = 20.0, 20.0, 2.0
 SECONDS_TO_ASK, SECONDS_FOR_SETTINGS = 5.0, 5.0
 SECONDS_BETWEEN_ALARMS = 1.0
+# during which an alarm waits: methods, and files
+DONE_WHOLE = {"__enter__", "__exit__", "__del__"}
+OF_WEAK_REFERENCES = {weakref.__file__, _weakrefset.__file__}
 
 MOST_MEMORY = 1 << 30  # bytes of the process, beyond what its imports take
 
@@ -94,24 +98,24 @@ class OutOfTime(BaseException):
 def in_time(seconds: float, make: Callable[[], Made], otherwise: Made) -> Made:
     """What is made within so many seconds of processor time, or else the other thing."""
     try:
-        with within(seconds):
-            return make()
+        return within(seconds, make)
     except OutOfTime:
         return otherwise
 
 
-@contextlib.contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` in what runs inside when it has used so much processor time, and again until it ends.
+def within(seconds: float, make: Callable[[], Made]) -> Made:
+    """What is made within so many seconds of processor time.
 
-    Inside may stand no exchange with a kernel, since a frame of which half was sent ends the channel. In
-    another thread than the first, and where there is no such clock, sizes alone have to do.
+    What is made may exchange nothing with a kernel, since a frame of which half was sent ends the channel.
+    In another thread than the first, and where there is no such clock, sizes alone have to do.
+
+    Raises:
+        OutOfTime: the time is up, in the middle of what runs, and again until it ends.
     """
     if not hasattr(signal, "setitimer") or (
         threading.current_thread() is not threading.main_thread()
     ):
-        yield
-        return
+        return make()
     over = False  # an alarm on the way then stops nothing
     collecting = False
 
@@ -122,8 +126,7 @@ def within(seconds: float) -> Iterator[None]:
     def ring(_signal: int, frame: FrameType | None) -> None:
         if over:
             return
-        # Python drops what is raised by a callback or finalizer that garbage collection calls
-        if collecting or _in_callback_of_collection(frame):
+        if collecting or _is_to_be_done_whole(frame):
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.001, SECONDS_BETWEEN_ALARMS)
             return
         raise OutOfTime
@@ -132,7 +135,7 @@ def within(seconds: float) -> Iterator[None]:
     handler = signal.signal(signal.SIGVTALRM, ring)
     outer = signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 0.001), SECONDS_BETWEEN_ALARMS)
     try:
-        yield
+        return make()
     finally:
         over = True
         signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
@@ -140,11 +143,21 @@ def within(seconds: float) -> Iterator[None]:
         gc.callbacks.remove(follow)
 
 
-def _in_callback_of_collection(frame: FrameType | None) -> bool:
-    """Whether one of `gc.callbacks` runs; `collecting` is set by one of them, after some and before others."""
+def _is_to_be_done_whole(frame: FrameType | None) -> bool:
+    """Whether what runs is such that an error raised in it would be dropped, or leave a switch half-way.
+
+    Python drops what is raised in callbacks of garbage collection, of which `collecting` is only one, in those
+    of weak references and in finalizers. A context manager that is stopped on its way in or out leaves the
+    process as it should be inside: `torch.no_grad()`, for one, without gradients for all that follows.
+    """
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
-    while frame is not None:
-        if frame.f_code in callbacks:
+    while frame is not None and frame.f_code is not within.__code__:
+        code = frame.f_code
+        if (
+            code in callbacks
+            or code.co_name in DONE_WHOLE
+            or code.co_filename in OF_WEAK_REFERENCES
+        ):
             return True
         frame = frame.f_back
     return False
@@ -156,9 +169,8 @@ class Allowance:
     def __init__(self, seconds: float) -> None:
         self._left = seconds
 
-    @contextlib.contextmanager
-    def drawn_on(self) -> Iterator[None]:
-        """As `within` what is left; who has run out of it once has nothing left.
+    def within(self, make: Callable[[], Made]) -> Made:
+        """What is made in the time that is left; who has run out of it once has nothing left.
 
         Raises:
             OutOfTime: nothing is left, or nothing any more.
@@ -167,8 +179,7 @@ class Allowance:
             raise OutOfTime
         began = time.process_time()
         try:
-            with within(self._left):
-                yield
+            return within(self._left, make)
         except OutOfTime:
             self._left = 0.0
             raise
@@ -178,7 +189,6 @@ class Allowance:
     def spent_on(self, make: Callable[[], Made], otherwise: Made) -> Made:
         """What is made in the time that is left, or else the other thing."""
         try:
-            with self.drawn_on():
-                return make()
+            return self.within(make)
         except OutOfTime:
             return otherwise

@@ -27,8 +27,7 @@ def read_toml(path: Path) -> dict[str, Any] | None:
             "to read, found something else"
         )
     try:
-        with within(SECONDS_FOR_SETTINGS):
-            return tomllib.loads(data.decode())
+        return within(SECONDS_FOR_SETTINGS, lambda: tomllib.loads(data.decode()))
     except OutOfTime:  # its reader goes through a name anew for each dot in it
         raise CourseError(
             f"{path} cannot be read within {SECONDS_FOR_SETTINGS:g} seconds: does a name in it have thousands of dots?"

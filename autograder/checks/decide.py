@@ -307,13 +307,14 @@ class Trial:
         if verdict.right:
             return verdict
         verdict = structs.replace(verdict, lacks=self.lacks)
-        try:
-            with within(SECONDS_TO_NAME):
-                mistakes = mistakes_in(self.attempts, self.found)
-                relations = () if mistakes else relations_in(self.attempts)
+
+        def named() -> PartVerdict:
+            mistakes = mistakes_in(self.attempts, self.found)
+            relations = () if mistakes else relations_in(self.attempts)
             return structs.replace(verdict, mistakes=mistakes, relations=relations)
-        except OutOfTime:
-            return verdict
+
+        try:
+            return in_time(SECONDS_TO_NAME, named, verdict)
         except Exception as error:  # noqa: BLE001 (noted; the points stand without a name)
             note(f"looking for what is wrong in `{self.part.name}`", error, undecided=False)
             return verdict
@@ -360,8 +361,7 @@ def _asked(
     questions = Questions(requests=drawn.requests, substitutes=substitutes, disallowed=disallowed)
     answers = probe(encode(questions))
     try:
-        with within(SECONDS_TO_JUDGE):
-            return _attempts_in(answers, drawn, disallowed)
+        return within(SECONDS_TO_JUDGE, lambda: _attempts_in(answers, drawn, disallowed))
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
         raise NotAwarded(reason, Obstacle.STOPPED) from error

@@ -64,15 +64,18 @@ def introspects(
     sources = [*cells, *(source for _, source in beside)]
     if sum(map(len, sources)) > MOST_CODE:
         return UNREAD
+
+    def first() -> str:
+        found = [_used_in(source) for source in sources]
+        given = [_used_in(source) for source in of_course]
+        notebook = _Notebook(frozenset(libraries), frozenset(name for name, _ in beside))
+        for used in (*given, *found):
+            notebook.take(used)
+        # each name of a module is looked for, so that this takes its time as well
+        return next(filter(None, map(notebook.odd_in, found)), "")
+
     try:
-        with (time or Allowance(SECONDS_TO_READ)).drawn_on():
-            found = [_used_in(source) for source in sources]
-            given = [_used_in(source) for source in of_course]
-            notebook = _Notebook(frozenset(libraries), frozenset(name for name, _ in beside))
-            for used in (*given, *found):
-                notebook.take(used)
-            # each name of a module is looked for, so that this takes its time as well
-            return next(filter(None, map(notebook.odd_in, found)), "")
+        return (time or Allowance(SECONDS_TO_READ)).within(first)
     except (*UNREADABLE, OutOfTime):
         return UNREAD
 

@@ -141,8 +141,8 @@ class Sanitize(Preprocessor):
             otherwise: makes something simpler of it in little time.
             at_last: what is there without making anything.
         """
-        with contextlib.suppress(Exception, OutOfTime), self._time.drawn_on():
-            return clean()
+        with contextlib.suppress(Exception, OutOfTime):
+            return self._time.within(clean)
         with contextlib.suppress(Exception):
             return otherwise()
         return at_last

@@ -1303,7 +1303,7 @@ for beam_width in (1, 2):
 # The same function works with our translator.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 unsure = kept[200]  # after 200 of 1200 steps it still has doubts
 
 

@@ -8,11 +8,13 @@ import socket
 import sys
 import threading
 import time
+import warnings
 import weakref
 from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
@@ -472,9 +474,12 @@ def test_no_handler_of_errors_on_the_way_takes_the_end_of_a_stage_for_its_own():
 
 
 def test_a_stage_within_another_leaves_it_its_time():
-    with pytest.raises(OutOfTime), within(0.4):
+    def outer():
         assert in_time(0.1, lambda: busy(5), "inner") == "inner"
         busy(5)
+
+    with pytest.raises(OutOfTime):
+        within(0.4, outer)
     busy(0.5)  # no alarm is left over
 
 
@@ -493,13 +498,38 @@ def test_an_alarm_during_garbage_collection_is_put_off_and_not_lost(called, monk
     else:
         gc.callbacks.append(slow)
     try:
-        with pytest.raises(OutOfTime), within(0.1):
-            gc.collect()
-            busy(5)
+        with pytest.raises(OutOfTime):
+            within(0.1, lambda: (gc.collect(), busy(5)))
     finally:
         if slow in gc.callbacks:
             gc.callbacks.remove(slow)
     assert dropped == []
+
+
+def test_an_alarm_during_the_end_of_an_object_is_put_off_and_not_lost(monkeypatch):
+    dropped = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+
+    class Ending:
+        def __del__(self):
+            busy(0.2)
+
+    with pytest.raises(OutOfTime):
+        within(0.1, lambda: (Ending(), busy(5)))
+    assert dropped == []
+
+
+def test_an_alarm_leaves_nothing_switched_half_way():
+    def switches():
+        while True:
+            with torch.no_grad(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+
+    before = list(warnings.filters)
+    for _ in range(100):
+        with pytest.raises(OutOfTime):
+            within(0.001, switches)
+        assert torch.is_grad_enabled() and warnings.filters == before
 
 
 def test_a_text_that_takes_too_long_is_shown_as_it_was_typed(monkeypatch):
