@@ -362,6 +362,10 @@ def test_grouped_query_attention():
     assert shapes.get("w_k.weight") == (6, 12), (
         f"w_k has 2 heads of width 3, so its weight is (6, 12): {shapes}"
     )
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        assert f"{name}.bias" in shapes, (
+            f"{name} should have a bias, as nn.Linear makes it: {shapes}"
+        )
     other = GroupedQueryAttention(d_model=12, num_heads=6, num_kv_heads=2)
     assert other.w_k.weight.shape == (4, 12), (
         "six query heads of width 2 share two key heads: (4, 12)"

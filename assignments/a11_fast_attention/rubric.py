@@ -109,6 +109,7 @@ def grouped(
     blind: str = "",
     size: float = 1.0,
     training: bool = False,
+    biases: bool = True,
     before: tuple[int, int, str] | None = None,
 ) -> Case:
     """query (B, T, d_model), key and value (B, S, d_model), and a mask of the axes named.
@@ -118,6 +119,8 @@ def grouped(
         blind: whose first row shows nothing: "all" heads', or that of "one" head of a sentence.
         size: of the queries.
         training: in train mode.
+        biases: those of the maps are drawn; otherwise they are 0, so that a module without any
+            answers, too.
         before: T, S and mask of another call that was made before.
     """
 
@@ -133,7 +136,15 @@ def grouped(
     def draw(randn: Randn) -> Build:
         earlier = given(randn, *before) if before else []
         arguments = given(randn, T, S, mask)
-        return Build((d_model, H, G), arguments=arguments, training=training, before=earlier)
+        widths = {"w_q": d_model, "w_k": d_model // H * G, "w_v": d_model // H * G, "w_o": d_model}
+        nothing = {f"{name}.bias": torch.zeros(width) for name, width in widths.items()}
+        return Build(
+            (d_model, H, G),
+            arguments=arguments,
+            state={} if biases else nothing,
+            training=training,
+            before=earlier,
+        )
 
     notes = f"{B=}, {T=}, {S=}, {d_model=}, num_heads={H}, num_kv_heads={G}"
     notes += f", mask ({mask})" * bool(mask) + BLIND[blind]
@@ -410,11 +421,11 @@ GROUP_MASKS = group_attention.step(
     "masks of every shape that broadcasts, rows that show nothing; no further weights",
     1,
     made(d_model=8, H=4, G=2),
-    grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="T, S"),
-    grouped(B=2, T=3, S=5, d_model=12, H=6, G=2, mask="B, 1, 1, S"),
-    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S"),
-    grouped(B=3, T=2, S=4, d_model=8, H=4, G=2, mask="H, 1, S"),
-    grouped(B=2, T=130, S=7, d_model=10, H=5, G=1, mask="B, 1, T, S"),
+    grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="T, S", biases=False),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=2, mask="B, 1, 1, S", biases=False),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", biases=False),
+    grouped(B=3, T=2, S=4, d_model=8, H=4, G=2, mask="H, 1, S", biases=False),
+    grouped(B=2, T=130, S=7, d_model=10, H=5, G=1, mask="B, 1, T, S", biases=False),
     replace(grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="T, S", blind="all"), random=True),
     replace(
         grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", blind="one"), random=True

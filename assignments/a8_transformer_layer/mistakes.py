@@ -212,6 +212,15 @@ class FeedForwardWidth:
         """Your network has one number of inner features, whatever `d_ff` is. What becomes of the argument?"""
         Network.__init__(self, d_model, width, dropout)
 
+    @called("maps without bias")
+    @variants("bare", (("w_1", "w_2"), ("w_1",), ("w_2",)))
+    def bare_maps(self, d_model, d_ff, dropout=DEFAULT, *, bare):
+        """The two maps are `nn.Linear` as PyTorch makes them, each with a bias. In your network, at least
+        one of them has none."""
+        Network.__init__(self, d_model, d_ff, dropout)
+        for name in bare:
+            getattr(self, name).bias = None
+
 
 # -------------------------------------------------------------------------- TransformerLayer
 

@@ -146,6 +146,8 @@ def model(
             keywords,
             takes(method, *lengths),
             method,
+            # which nobody uses there, and a model may lack
+            state={"generator.bias": torch.zeros(tgt_vocab)} if method == "encode" else {},
             training=training,
             before=takes(again, *(each[1:] + each[:1] for each in lengths)) if again else [],
             before_method=again or None,

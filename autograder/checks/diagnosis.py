@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.bounds import MOST_WORDS
 from autograder.checks.arguments import mistakes_about_arguments
 from autograder.checks.cases import Case
 from autograder.checks.chance import drawn_alike
@@ -406,11 +407,15 @@ def _error_type(seen: Observation) -> str:
 
 
 def _what_is_unfit(seen: Observation) -> Any:
-    """The weights that do not fit, and which of them have a bare parameter where a layer is asked."""
+    """The weights that do not fit, and which of them have a bare parameter where a layer is asked.
+
+    Only as many as an answer can tell of, since ours tells of all.
+    """
     if not seen.unfit:
         return None
-    bare = [name for name in seen.unfit.missing if name.rpartition(".")[0] in seen.unfit.has]
-    return seen.unfit.missing, seen.unfit.shapes, bare
+    missing, has = seen.unfit.missing[:MOST_WORDS], seen.unfit.has[:MOST_WORDS]
+    bare = [name for name in missing if name.rpartition(".")[0] in has]
+    return missing, seen.unfit.shapes[:MOST_WORDS], bare
 
 
 def _states(seen: Observation) -> list[str]:

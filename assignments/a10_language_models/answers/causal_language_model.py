@@ -470,6 +470,12 @@ class ThreeHeadsAlways(Base):
         super().__init__(vocab_size, d_model, 3, num_layers, d_ff, *rest, **options)
 
 
+@BANK.wrong(PART, named="d_ff not handed on to the layers")
+class LayersFourTimesAsWide(Base):
+    def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff, **options):
+        super().__init__(vocab_size, d_model, num_heads, num_layers, 4 * d_model, **options)
+
+
 @BANK.wrong(PART, told="weights with other names")
 class OtherNames(Base):
     def __init__(self, vocab_size, d_model, *sizes, **options):

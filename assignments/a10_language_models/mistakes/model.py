@@ -287,3 +287,11 @@ class ModelNewLayer:
     def layers_without_dropout(self, d_model, num_heads, d_ff, dropout):
         """Your layers have no dropout. Hand the model's own on where you make them."""
         return layers.TransformerLayer(d_model, num_heads, d_ff, 0.0)
+
+    @costs(LOGITS)
+    @called("d_ff not handed on to the layers")
+    @variants("times", (4, 2, 1))
+    def layers_of_another_width(self, d_model, num_heads, d_ff, dropout, times):
+        """The number of inner features of your feed-forward networks follows from `d_model`. It is the
+        argument `d_ff`. Does your model pass it on?"""
+        return layers.TransformerLayer(d_model, num_heads, times * d_model, dropout)

@@ -550,7 +550,7 @@ class KeysForValues(Base):
         return self.w_o(merge_heads(weights @ v)), weights
 
 
-@BANK.wrong(PART, told="weights with other names")
+@BANK.wrong(PART, named="maps without bias")
 class WithoutBiases(Base):
     def __init__(self, d_model, num_heads, num_kv_heads):
         super().__init__(d_model, num_heads, num_kv_heads)

@@ -81,6 +81,20 @@ MODULO = (
 ONE_FOR_ALL = "All your query heads use the {} {} head. Each group of query heads has its own."
 
 
+@group_attention.mistakes_in(Grouped.__init__, costs=SHARED, of=Grouped)
+class GroupedInit:
+    @called("maps without bias")
+    @variants(
+        "bare", (("w_q", "w_k", "w_v", "w_o"), ("w_q", "w_k", "w_v"), ("w_k", "w_v"), ("w_o",))
+    )
+    def bare_maps(self, d_model, num_heads, num_kv_heads, bare):
+        """The four maps are `nn.Linear` as PyTorch makes them, each with a bias. In your module, at least
+        one of them has none."""
+        Grouped.__init__(self, d_model, num_heads, num_kv_heads)
+        for name in bare:
+            getattr(self, name).bias = None
+
+
 @group_attention.mistakes_in(Grouped.keys_for, costs=SHARED)
 class GroupedKeys:
     @called("key heads by remainder")

@@ -192,7 +192,7 @@ class NetworkOfHalfTheWidth(Maps):
     forward = NetworkInOneLine.forward
 
 
-@BANK.wrong("PositionwiseFeedForward", told="weights with other names")
+@BANK.wrong("PositionwiseFeedForward", named="maps without bias")
 class NetworkWithoutBias(nn.Module):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()

@@ -373,7 +373,20 @@ class ModelThatReturnsItsMemoryToo(Assembled):
         return self.decode(tgt, memory, src), memory
 
 
-@BANK.wrong("Transformer", told="weights with other names")
+@BANK.wrong("Transformer", named="d_ff not handed on to the layers")
+class ModelFourTimesAsWide(Assembled):
+    def __init__(self, src, tgt, d_model, num_heads, num_layers, d_ff, *others, **keywords):
+        sizes = d_model, num_heads, num_layers, 4 * d_model
+        super().__init__(src, tgt, *sizes, *others, **keywords)
+
+
+@BANK.wrong("Transformer", named="num_layers not used")
+class ModelOfSixLayers(Assembled):
+    def __init__(self, src, tgt, d_model, num_heads, num_layers, d_ff, *others, **keywords):
+        super().__init__(src, tgt, d_model, num_heads, 6, d_ff, *others, **keywords)
+
+
+@BANK.wrong("Transformer", named="generator without bias")
 class ModelWithoutBiasOnTop(Assembled):
     def __init__(self, src_vocab, tgt_vocab, d_model, *arguments, **keywords):
         super().__init__(src_vocab, tgt_vocab, d_model, *arguments, **keywords)

@@ -15,7 +15,7 @@ from assignments.a9_transformer.rubric import (
     TOGETHER,
     encoder_decoder,
 )
-from autograder.checks.mistakes import called, costs, message
+from autograder.checks.mistakes import called, costs, message, variants
 from course_utils import masks, transformer
 
 
@@ -134,6 +134,31 @@ class EncoderDecoderInit:
         both are set by their names, so each needs weights of its own."""
         Model.__init__(self, *arguments, **keywords)
         self.generator.weight = self.tgt_embedding.weight
+
+    @called("generator without bias")
+    @costs(DECODES)
+    def bare_generator(self, *arguments, **keywords):
+        """The text asks for a `generator` with a bias, as `nn.Linear` makes it. Yours has none."""
+        Model.__init__(self, *arguments, **keywords)
+        self.generator.bias = None
+
+    @called("d_ff not handed on to the layers")
+    @variants("times", (4, 2, 1))
+    def layers_of_another_width(
+        self, src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff, *, times, **keywords
+    ):
+        """The number of inner features of your feed-forward networks follows from `d_model`. It is the
+        argument `d_ff`. Does your model pass it on?"""
+        sizes = d_model, num_heads, num_layers, times * d_model
+        Model.__init__(self, src_vocab, tgt_vocab, *sizes, **keywords)
+
+    @called("num_layers not used")
+    @variants("number", (6, 2, 1))
+    def a_fixed_number_of_layers(
+        self, src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff, *, number, **keywords
+    ):
+        """Your encoder and your decoder have a fixed number of layers. It is the argument `num_layers`."""
+        Model.__init__(self, src_vocab, tgt_vocab, d_model, num_heads, number, d_ff, **keywords)
 
     @costs(MODEL_DROPS)
     def dropout_taken_and_not_kept(self, *arguments, dropout=0.1, **keywords):
