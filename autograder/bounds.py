@@ -126,7 +126,7 @@ def within(seconds: float, make: Callable[[], Made]) -> Made:
     def ring(_signal: int, frame: FrameType | None) -> None:
         if over:
             return
-        if collecting or _is_to_be_done_whole(frame):
+        if collecting or is_to_be_done_whole(frame):
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.001, SECONDS_BETWEEN_ALARMS)
             return
         raise OutOfTime
@@ -143,12 +143,12 @@ def within(seconds: float, make: Callable[[], Made]) -> Made:
         gc.callbacks.remove(follow)
 
 
-def _is_to_be_done_whole(frame: FrameType | None) -> bool:
+def is_to_be_done_whole(frame: FrameType | None) -> bool:
     """Whether what runs is such that an error raised in it would be dropped, or leave a switch half-way.
 
-    Python drops what is raised in callbacks of garbage collection, of which `collecting` is only one, in those
-    of weak references and in finalizers. A context manager that is stopped on its way in or out leaves the
-    process as it should be inside: `torch.no_grad()`, for one, without gradients for all that follows.
+    Python drops what is raised in callbacks of garbage collection and of weak references, and in finalizers.
+    A context manager that is stopped on its way in or out leaves the process as it should be inside:
+    `torch.no_grad()`, for one, without gradients for all that follows.
     """
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None and frame.f_code is not within.__code__:

@@ -1,8 +1,10 @@
 """A deadline counts from now, in the time by which the system ends a process."""
 
+import gc
 import resource
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -40,6 +42,33 @@ def test_a_loop_is_stopped():
     with pytest.raises(Late), deadline.deadline(0.2, 60, Late):
         while True:
             pass
+
+
+@pytest.mark.parametrize("seconds", [0.05, 60], ids=["short", "without an end"])
+def test_a_callback_of_garbage_collection_neither_loses_the_error_nor_outlasts_it(
+    seconds, monkeypatch
+):
+    dropped = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+
+    def callback(phase, _):
+        until = time.process_time() + seconds
+        while phase == "stop" and time.process_time() < until:
+            pass
+
+    began = time.process_time()
+    gc.callbacks.append(callback)
+    try:
+        with pytest.raises(Late), deadline.deadline(0.02, 60, Late):
+            gc.collect()
+            gc.callbacks.remove(callback)
+            while True:
+                pass
+    finally:
+        if callback in gc.callbacks:
+            gc.callbacks.remove(callback)
+    assert time.process_time() - began < 5
+    assert len(dropped) == (seconds > 1)  # as any error in a callback is
 
 
 def test_limits_are_as_before_afterwards():
