@@ -1,5 +1,6 @@
 """What the course asks of pytest: which tests stay together, which need not run, what is said at the end."""
 
+import gc
 from collections import Counter
 
 import pytest
@@ -17,6 +18,12 @@ def pytest_collection_modifyitems(config, items):
     once.leave_out(config, items)
     leave_long_trainings(items)
     longest_first(items)
+
+
+def pytest_collection_finish():
+    """Leave thousands of tests out of each garbage collection, which counts in whatever it interrupts."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
