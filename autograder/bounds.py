@@ -9,15 +9,15 @@ size foretells. Who goes beyond a limit loses what is beyond it, and nothing els
 
 from __future__ import annotations
 
-import _weakrefset
 import gc
 import signal
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
+
+from autograder.probe.deadline import is_to_be_done_whole
 
 # what is handed in: bytes of a notebook's file, of what is left of it without old outputs, and of all
 # files beside it; how many files, how deep, and bytes of a file's or folder's name
@@ -81,9 +81,6 @@ SECONDS_TO_READ, SECONDS_TO_JUDGE, SECONDS_TO_NAME = 10.0, 30.0, 30.0
 SECONDS_TO_CLEAN, SECONDS_TO_WRITE, SECONDS_TO_COMPARE = 20.0, 20.0, 2.0
 SECONDS_TO_ASK, SECONDS_FOR_SETTINGS = 5.0, 5.0
 SECONDS_BETWEEN_ALARMS = 1.0
-# during which an alarm waits: methods, and files
-DONE_WHOLE = {"__enter__", "__exit__", "__del__"}
-OF_WEAK_REFERENCES = {weakref.__file__, _weakrefset.__file__}
 
 MOST_MEMORY = 1 << 30  # bytes of the process, beyond what its imports take
 
@@ -126,7 +123,7 @@ def within(seconds: float, make: Callable[[], Made]) -> Made:
     def ring(_signal: int, frame: FrameType | None) -> None:
         if over:
             return
-        if collecting or is_to_be_done_whole(frame):
+        if collecting or is_to_be_done_whole(frame, within.__code__):
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.001, SECONDS_BETWEEN_ALARMS)
             return
         raise OutOfTime
@@ -141,26 +138,6 @@ def within(seconds: float, make: Callable[[], Made]) -> Made:
         signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
         signal.signal(signal.SIGVTALRM, handler)
         gc.callbacks.remove(follow)
-
-
-def is_to_be_done_whole(frame: FrameType | None) -> bool:
-    """Whether what runs is such that an error raised in it would be dropped, or leave a switch half-way.
-
-    Python drops what is raised in callbacks of garbage collection and of weak references, and in finalizers.
-    A context manager that is stopped on its way in or out leaves the process as it should be inside:
-    `torch.no_grad()`, for one, without gradients for all that follows.
-    """
-    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
-    while frame is not None and frame.f_code is not within.__code__:
-        code = frame.f_code
-        if (
-            code in callbacks
-            or code.co_name in DONE_WHOLE
-            or code.co_filename in OF_WEAK_REFERENCES
-        ):
-            return True
-        frame = frame.f_back
-    return False
 
 
 class Allowance:
