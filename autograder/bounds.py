@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
-from autograder.probe.deadline import is_to_be_done_whole
+from autograder.alarms import is_to_be_done_whole
 
 # what is handed in: bytes of a notebook's file, of what is left of it without old outputs, and of all
 # files beside it; how many files, how deep, and bytes of a file's or folder's name

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import _weakrefset
 import contextlib
-import gc
 import math
 import signal
 import threading
 import time
-import weakref
 from collections.abc import Iterator
-from types import CodeType, FrameType
+from types import FrameType
+
+from autograder.alarms import is_to_be_done_whole
 
 SECONDS_BETWEEN_ALARMS, SECONDS_PUT_OFF = 1.0, 0.1
-# during which an alarm waits: methods, and files
-DONE_WHOLE = {"__enter__", "__exit__", "__del__"}
-OF_WEAK_REFERENCES = {weakref.__file__, _weakrefset.__file__}
 # of processor time; a loop in C hears no alarm, and after this Linux ends the process
 SECONDS_OF_GRACE = 2
 # Linux holds RLIMIT_CPU to a clock that counts in ticks; `time.process_time` is finer, and after
@@ -87,29 +83,6 @@ def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator
             signal.setitimer(timer, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def is_to_be_done_whole(frame: FrameType | None, caller: CodeType | None = None) -> bool:
-    """Whether what runs is such that an error raised in it would be dropped, or leave a switch half-way.
-
-    Python drops what is raised in callbacks of garbage collection and of weak references, and in finalizers.
-    A context manager that is stopped on its way in or out leaves the process as it should be inside:
-    `torch.no_grad()`, for one, without gradients for all that follows.
-
-    Args:
-        caller: the function around it, at which to stop looking.
-    """
-    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
-    while frame is not None and frame.f_code is not caller:
-        code = frame.f_code
-        if (
-            code in callbacks
-            or code.co_name in DONE_WHOLE
-            or code.co_filename in OF_WEAK_REFERENCES
-        ):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _processor_time() -> float:

@@ -29,7 +29,7 @@ EVERYTHING = {
 }
 # of the grader, what runs beside a submission
 SEEN = ("autograder.probe", "autograder.sandbox")
-OPEN = {"autograder", "autograder.errors", "autograder.files", "autograder.patches"}
+OPEN = {f"autograder{name}" for name in ("", ".alarms", ".errors", ".files", ".patches")}
 
 IMPORT = """
 import importlib, json, sys
