@@ -6,6 +6,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.batch.settings import Settings
 from autograder.sandbox import bubblewrap
+from autograder.sandbox.limits import Limits
 from tests.autograder.batch.odd_code import outputs_of
 from tests.autograder.batch.odd_files import ALL, with_cell
 from tests.sample_class import ASSIGNMENT, grade, hand_in, place_for
@@ -63,7 +64,8 @@ def graded(tmp_path_factory):
     hand_in(course, made)
     renamed = place_for(course, "renamed")
     nbformat.write(with_cell("1"), renamed.with_name("my answers (2).ipynb"))
-    rows = grade(course, settings=Settings(workers=1, feedback=True))
+    patient = Limits(seconds=900)  # for what takes long by itself, on a machine that is busy, too
+    rows = grade(course, settings=Settings(workers=1, limits=patient, feedback=True))
     return course, {row.student: row for row in rows}, [*made, "renamed"]
 
 
