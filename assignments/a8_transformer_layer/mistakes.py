@@ -199,7 +199,7 @@ class FeedForwardInit:
 
 
 @feed_forward.mistakes_in(Network.__init__, costs=TWO_MAPS, of=Network)
-class FeedForwardWidth:
+class FeedForwardMaps:
     @called("d_ff not used")
     @variants("times", (4, 2, 1))
     def of_d_model(self, d_model, d_ff, dropout=DEFAULT, *, times):
