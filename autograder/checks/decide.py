@@ -166,10 +166,11 @@ def decide(
         return nothing(part, _why_disallowed(part, used.message), Obstacle.DISALLOWED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files, asked_before)
     drawn = drawn_for(part, seed)
+    failed = {name: assignment.part(name) for name in part.may_call if name in {*failed_before}}
     ours = {
-        name: source_of(assignment.part(name).reference, assignment.course.libraries)
-        for name in part.may_call
-        if name in set(failed_before)
+        name: source_of(earlier.reference, assignment.course.libraries)
+        for name, earlier in failed.items()
+        if earlier.lend
     }
     again: Trial | None = None  # with ours in place
     if ours:
@@ -208,7 +209,7 @@ def decide(
             return ""
         lacks = time.spent_on(lambda: why_not_there(verdict.lacks, around), otherwise="")
         later = time.spent_on(lambda: why_not_the_later_one(part.name, around), otherwise="")
-        return " ".join(filter(None, (lacks, later)))
+        return " ".join(filter(None, (_with_your_own(failed.keys() - ours), lacks, later)))
 
     # an earlier part that is not answered says so when this one calls it
     if again and not alone.all_right and not untouched and not again.unanswered:
@@ -340,6 +341,17 @@ def _with_substitutes(again: Trial) -> PartVerdict:
         "charged once."
     )
     return again.with_names(structs.replace(again.verdict, stood_in=again.stood_in, remark=remark))
+
+
+def _with_your_own(names: Iterable[str]) -> str:
+    """What to say of earlier parts that are wrong, and of which the course lends nobody its own."""
+    own = [f"`{name}`" for name in sorted(names)]
+    if not own:
+        return ""
+    return (
+        f"This part was decided with your own {' and '.join(own)}, which did not earn all points: what is "
+        "wrong here may come from there."
+    )
 
 
 def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:

@@ -13,12 +13,10 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import msgspec
 import nbformat
-from msgspec import structs
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
@@ -26,7 +24,6 @@ from nbgrader.preprocessors import LimitOutput
 from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT
 from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
-from autograder.checks.follow_through import is_class
 from autograder.checks.notebook_source import FilesBeside, forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
@@ -39,8 +36,6 @@ from autograder.grade.restore import restore, solution_cells
 from autograder.grade.sanitize import Sanitize
 from autograder.grade.submission import InvalidSubmission, notebook_in
 from autograder.probe.disallowed import Disallowed
-from autograder.probe.messages import Questions
-from autograder.probe.wire import decode, encode
 from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import Kernels, own_kernels
@@ -212,8 +207,6 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         self.kernels, self.limits, self.files = kernels, limits, files
         self.disallowed_lists = disallowed_lists
         self.outputs = Outputs(limits.output)
-        # what stands in for earlier parts, when it is needed
-        self._ours: KernelClient | None = None
         self._beside, self._cells = FilesBeside(files), 0
         try:
             self.kernel = KernelClient(
@@ -224,8 +217,6 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def __exit__(self, *_: object) -> None:
         self.kernel.__exit__()
-        if self._ours:
-            self._ours.__exit__()
 
     def close(self) -> None:
         self.kernel.process.kill()
@@ -252,37 +243,12 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         cell.execution_count = done.count
 
     def ask(self, message: bytes) -> bytes:
-        questions = decode(message, Questions)
-        sources, functions = questions.substitutes, questions.functions
         try:
-            if not sources and not functions:
-                return self.kernel.ask(message)
-            # ours never comes where a submission runs: not even its source travels there
-            elsewhere = {
-                **{name: is_class(source) for name, source in sources.items()},
-                **dict.fromkeys(functions, False),
-            }
-            questions = structs.replace(questions, substitutes={}, elsewhere=elsewhere)
-            return self.kernel.ask(encode(questions), self._stand_ins(sources, functions))
+            return self.kernel.ask(message)
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:
             raise NotebookStopped(STUCK) from None
-
-    def _stand_ins(self, sources: dict[str, str], functions: list[str]) -> Callable[[bytes], bytes]:
-        """What passes calls on to a kernel of ours, which begins with the first of them."""
-
-        @cache
-        def ours() -> KernelClient:
-            if self._ours is None or self._ours.ended:
-                if self._ours:
-                    self._ours.__exit__()
-                limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
-                self._ours = KernelClient(self.kernels, limits)
-            self._ours.let_stand_in(sources, functions)
-            return self._ours
-
-        return lambda message: ours().call(message)
 
 
 def attempt(job: Job, kernels: Kernels) -> Report:

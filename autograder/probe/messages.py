@@ -8,7 +8,7 @@ import torch
 from msgspec import field
 
 from autograder.probe.disallowed import NOTHING_DISALLOWED, Disallowed
-from autograder.probe.wire import Function, Message
+from autograder.probe.wire import Message
 
 # ----------------------------------------------------------------------------------- questions
 
@@ -96,21 +96,12 @@ class Questions(Message, frozen=True, kw_only=True):
     Attributes:
         requests: what is to be done, one after the other.
         substitutes: by the name that it takes, source of ours that stands in for an earlier part.
-        elsewhere: names of what another process computes, and whether each is a class. The others are
-            functions, of which those with a module before their name are handed over.
         disallowed: what is closed meanwhile.
     """
 
     requests: list[AnyRequest]
     substitutes: dict[str, str] = field(default_factory=dict)
-    elsewhere: dict[str, bool] = field(default_factory=dict)
     disallowed: Disallowed = field(default_factory=lambda: NOTHING_DISALLOWED)
-
-    @property
-    def functions(self) -> list[str]:
-        """Names of the functions that are handed over."""
-        given = (value for request in self.requests for value in request.arguments)
-        return sorted({value.name for value in given if isinstance(value, Function)})
 
 
 # ------------------------------------------------------------------------------------- answers

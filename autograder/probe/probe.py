@@ -9,18 +9,18 @@ import contextlib
 import io
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from autograder.probe import objects, op_blocker
+from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
+from autograder.probe.lent import lent
 from autograder.probe.messages import Observation, Questions, Request
 from autograder.probe.op_blocker import OpBlocker
 from autograder.probe.runners import run_case
-from autograder.probe.stand_ins import StandIns, Transport, stand_ins
 from autograder.probe.subject import SubjectError, TimeLimit, describe
 from autograder.probe.switches import as_at_the_start
 from autograder.probe.wire import WireError, decode, encode, packed
@@ -31,13 +31,8 @@ FROM_A_NOTEBOOK = ("value", "arguments", "gradients", "error", "unfit")
 OUT_OF_ROOM = (MemoryError, RecursionError)
 
 
-def prepare(modules: Sequence[str] = ()) -> None:
-    """Work out what is only looked up later; before any submission runs, so that it has no say.
-
-    Args:
-        modules: of the course, which are imported, and may have functions that are handed over.
-    """
-    objects.compile_all(modules)
+def prepare() -> None:
+    """Work out what is only looked up later; before any submission runs, so that it has no say."""
     op_blocker.operations()
     op_blocker.known()
 
@@ -47,7 +42,6 @@ def answer(
     namespace: dict[str, Any],
     cpu: float = SECONDS_PER_CALL,
     seconds: float = SECONDS_ON_THE_CLOCK,
-    transport: Transport | None = None,
 ) -> bytes:
     """Carry out what is asked of student code.
 
@@ -56,15 +50,13 @@ def answer(
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
         seconds: the same on the clock.
-        transport: to a process that has what stands in for earlier parts; None where this one may have it.
 
     Returns:
         an encoded `Observation` for each request; a single fault where the probe itself cannot begin.
     """
     try:
-        observations = list(
-            _observations(decode(message, Questions), namespace, cpu, seconds, transport)
-        )
+        questions = decode(message, Questions)
+        observations = list(_observations(questions, namespace, cpu, seconds))
     except OUT_OF_ROOM:
         raise
     except Exception as error:  # noqa: BLE001 (ours, and told as ours)
@@ -77,22 +69,13 @@ def _observations(
     namespace: dict[str, Any],
     cpu: float,
     seconds: float,
-    transport: Transport | None,
 ) -> Iterator[Observation]:
     late: Observation | None = None
-    ours: Mapping[str, Any] = {}
     called: set[str] = set()
+    ours = {name: lent(name, text, called.add) for name, text in questions.substitutes.items()}
     with contextlib.ExitStack() as stack:
         stack.enter_context(as_at_the_start())
         blocker = stack.enter_context(OpBlocker(questions.disallowed))
-        if transport and questions.elsewhere:
-            there = stand_ins(transport, questions.elsewhere, called.add)
-            functions = {name: there.pop(name) for name in questions.functions}
-            ours = there
-            stack.enter_context(objects.computed_elsewhere(functions))
-        elif questions.substitutes:
-            here = StandIns(questions.substitutes)
-            ours = stand_ins(here.answer, here.kinds, called.add)
         for request in questions.requests:
             if late:
                 yield late
@@ -100,7 +83,7 @@ def _observations(
             blocker.close_what_is_new()
             called.clear()
             seen = _carry_out(request, ours, namespace, cpu, seconds)
-            if stood_in := sorted(called.intersection(ours)):
+            if stood_in := sorted(called):
                 seen = structs.replace(seen, stood_in=stood_in)
             if blocker.found:
                 seen = structs.replace(seen, used=blocker.found[0])

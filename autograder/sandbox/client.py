@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 from msgspec import structs
 
 from autograder.probe.disallowed import Disallowed
-from autograder.probe.wire import encode
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import Channel, ChannelClosed
 from autograder.sandbox.forks import ZygoteClient, ZygoteError
@@ -22,8 +21,6 @@ from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
     REPLIES,
     Answers,
-    Asks,
-    CallOrder,
     CellOrder,
     Done,
     FileOrder,
@@ -32,9 +29,7 @@ from autograder.sandbox.messages import (
     Output,
     ProbeOrder,
     Reply,
-    ReturnOrder,
     SpawnRequest,
-    StandInOrder,
 )
 
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
@@ -133,17 +128,8 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         """Let a file beside the notebook be imported, with the content that was read; errors are those of `run`."""
         self._send(ImportOrder(name), content)
 
-    def ask(self, message: bytes, call: Callable[[bytes], bytes] | None = None) -> bytes:
-        """What the probe answers to a message.
-
-        Args:
-            message: encoded `Questions`.
-            call: takes a call of what stands in for earlier parts, if something does, to the kernel that
-                has it, and brings back what comes of it; nobody looks at it on the way.
-
-        Raises:
-            KernelDied, KernelStuck, ZygoteError: as from `run`.
-        """
+    def ask(self, message: bytes) -> bytes:
+        """What the probe answers to a message, which is encoded `Questions`; errors are those of `run`."""
         cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
         self._send(ProbeOrder(cpu, seconds), message)
         deadline = time.monotonic() + self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
@@ -151,34 +137,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             reply, body = self._receive(deadline)
             if isinstance(reply, Answers):
                 return body
-            if isinstance(reply, Asks) and call:
-                self._send(ReturnOrder(), call(body))
-
-    def let_stand_in(self, sources: dict[str, str], functions: list[str]) -> None:
-        """Give it ours, as Python by the names of the parts; it is then asked with `call`, and runs nothing else."""
-        self._send(StandInOrder(functions), encode(sources))
-
-    def call(self, message: bytes) -> bytes:
-        """What comes of a call of what stands in; nothing where this has ended, as it does when none comes in time."""
-        try:
-            cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
-            self._send(CallOrder(cpu, seconds), message)
-            deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
-            while True:
-                reply, body = self._receive(deadline)
-                if isinstance(reply, Answers):
-                    return body
-        except KernelStuck:  # else its late answer would be taken for that to the next call
-            self.process.kill()
-            self.process.wait()
-        except KernelDied:
-            pass
-        return b""
-
-    @property
-    def ended(self) -> bool:
-        """Whether its process has ended."""
-        return self.process.poll() is not None
 
     @property
     def seconds_left(self) -> float:

@@ -27,13 +27,10 @@ from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets.config import Application, Config
 
 from autograder.probe import op_blocker
-from autograder.probe.deadline import deadline, hold
+from autograder.probe.deadline import deadline
 from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
-from autograder.probe.stand_ins import StandIns
-from autograder.probe.subject import TimeLimit
 from autograder.probe.switches import as_at_the_start, note_start
-from autograder.probe.wire import decode
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
 from autograder.sandbox.imports import Imports
 from autograder.sandbox.inert import make_inert, tell, unwrapped
@@ -43,8 +40,6 @@ from autograder.sandbox.messages import (
     ORDERS,
     OVERFLOW,
     Answers,
-    Asks,
-    CallOrder,
     CellOrder,
     Done,
     FileOrder,
@@ -52,9 +47,7 @@ from autograder.sandbox.messages import (
     Order,
     Output,
     ProbeOrder,
-    ReturnOrder,
     SpawnRequest,
-    StandInOrder,
 )
 from autograder.sandbox.preload import forget_folders, forget_what_nobody_finds, import_all, settle
 from autograder.sandbox.rest import FLAGS, Rest
@@ -144,7 +137,7 @@ def shell() -> Shell:
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
-    prepare_probe(modules)
+    prepare_probe()
     shell().exercise()
     forget_what_nobody_finds()
     forget_folders()
@@ -166,15 +159,6 @@ def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
     settle(request)
     note_start()
     shell().serve(Channel(sockets[0], ORDERS))
-
-
-def _called(ours: StandIns, call: bytes, cpu: float, seconds: float) -> bytes:
-    """What comes of a call; nothing where it takes too long."""
-    try:
-        with deadline(cpu, seconds, TimeLimit):
-            return ours.answer(call)
-    except TimeLimit:
-        return b""
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -216,7 +200,7 @@ class Shell:
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
-        imports, ours = Imports(Path.cwd()), StandIns({})
+        imports = Imports(Path.cwd())
         imports.restrict()
         try:
             while True:
@@ -231,32 +215,16 @@ class Shell:
                         self._answer(order, questions)
                     case CellOrder() as order, _:
                         self._run(order, loop)
-                    case StandInOrder(functions), sources:
-                        ours = StandIns(decode(sources, dict[str, str]), functions)
-                    case CallOrder(cpu, seconds), call:
-                        channel.send(Answers(), _called(ours, call, cpu, seconds))
         except ChannelClosed:
             return
 
     def _answer(self, order: ProbeOrder, questions: bytes) -> None:
         """Let the probe answer, with nothing where the answers have no bytes or too many."""
         try:
-            answers = answer(
-                questions, self.kernel.shell.user_ns, order.cpu, order.seconds, self._call
-            )
+            answers = answer(questions, self.kernel.shell.user_ns, order.cpu, order.seconds)
             self.session.channel.send(Answers(), answers)
         except (FrameTooLarge, MemoryError, RecursionError):
             self.session.channel.send(Answers())
-
-    def _call(self, message: bytes) -> bytes:
-        """What comes of a call of what stands in, which is in another process."""
-        channel = self.session.channel
-        with hold():  # an answer that nobody waits for any more would be taken for the next one
-            channel.send(Asks(), message)
-            while True:
-                match channel.receive():
-                    case ReturnOrder(), reply:
-                        return reply
 
     def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}

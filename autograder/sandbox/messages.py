@@ -75,29 +75,7 @@ class ProbeOrder(Order, frozen=True, tag="probe"):
     seconds: float
 
 
-class StandInOrder(Order, frozen=True, tag="stand in"):
-    """Let ours stand in for earlier parts, whose sources are beside it, and be handed over.
-
-    No submission runs where this is asked.
-    """
-
-    functions: list[str]
-
-
-class CallOrder(Order, frozen=True, tag="call"):
-    """Carry out the call beside it of what stands in."""
-
-    cpu: float
-    seconds: float
-
-
-class ReturnOrder(Order, frozen=True, tag="return"):
-    """What came of the call that was asked for is beside it."""
-
-
-ORDERS: Any = (
-    FileOrder | ImportOrder | CellOrder | ProbeOrder | StandInOrder | CallOrder | ReturnOrder
-)
+ORDERS: Any = FileOrder | ImportOrder | CellOrder | ProbeOrder
 
 
 # ------------------------------------------------------------------------- what a kernel says
@@ -125,8 +103,4 @@ class Answers(Reply, frozen=True, tag="answers"):
     """The probe's answers are beside it; nothing is, where they have no bytes or too many."""
 
 
-class Asks(Reply, frozen=True, tag="asks"):
-    """While it answers, the probe calls what stands in for an earlier part; the call is beside it."""
-
-
-REPLIES: Any = Output | Done | Answers | Asks
+REPLIES: Any = Output | Done | Answers

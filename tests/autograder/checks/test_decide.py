@@ -58,6 +58,28 @@ def test_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
     assert verdict.stood_in == ("causal_mask",) and "ours in its place" in verdict.remark
 
 
+def test_what_is_not_lent_stays_away_and_the_verdict_says_whose_was_used(monkeypatch):
+    namespace, sources = {}, []
+    exec(HALVES.replace("tril(1)", "tril(2)"), namespace)
+    exec("def decoder_mask(ids, pad_id=0):\n    return joined(ids, pad_id)[:, None]", namespace)
+
+    def probe(message):
+        sources.append(decode(message, Questions).substitutes)
+        return answer(message, namespace)
+
+    failed = ["causal_mask", "padding_mask"]
+    decide(MASKS, DECODER, probe, [""], failed_before=failed)
+    assert sources.pop(0).keys() == {*failed}
+    monkeypatch.setattr(MASKS.part("causal_mask"), "lend", False)
+    sources.clear()
+    verdict = decide(MASKS, DECODER, probe, [""], failed_before=["causal_mask"])
+    assert sources == [{}] and not verdict.stood_in and not verdict.right
+    assert "decided with your own `causal_mask`" in verdict.remark
+    exec(HALVES.replace("tril(1)", "tril()"), namespace)
+    verdict = decide(MASKS, DECODER, probe, [""], failed_before=["causal_mask"])
+    assert verdict.right and not verdict.remark
+
+
 def test_the_second_trial_has_inputs_of_its_own():
     """Between the two all is open again, and what was noted in the first could be looked up in the second."""
     asked, names = [], {}

@@ -20,6 +20,7 @@ from tests.sample_class import ASSIGNMENT, ROOT
 
 A2 = ASSIGNMENT
 A5, A6, A7 = "a5_multi_head_attention", "a6_positional_encoding", "a7_dropout_and_layer_norm"
+A9 = "a9_transformer"
 FIRST, CONTEXT, BATCH, EQUIVARIANT = (
     "attention_weights",
     "basic_self_attention",
@@ -624,6 +625,18 @@ HANDED_IN: dict[str, HandedIn] = {
     ),
     "cached": HandedIn(
         front={FIRST: "import functools\n\n\n@functools.wraps(print)\n"},
+    ),
+    # one slip, on which later parts build
+    "a decoder's last norm left out": HandedIn(
+        assignment=A9,
+        answers={
+            "DecoderLayer": solution(A9)["DecoderLayer"].replace(
+                "self.layer_norm3(x + self.dropout(self.feed_forward(x)))",
+                "x + self.dropout(self.feed_forward(x))",
+            )
+        },
+        lost={"DecoderLayer": 1.0},
+        told=("Last norm missing.",),
     ),
     # one name without which nothing runs
     "torch is not imported": HandedIn(

@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.checks.follow_through import source_of
 from autograder.probe.messages import (
     CallRequest,
     ChainRequest,
@@ -16,7 +15,6 @@ from autograder.probe.messages import (
 )
 from autograder.probe.probe import answer
 from autograder.probe.wire import Function, Instance, decode, encode
-from course_utils import attention
 
 KINDS = {
     "call": CallRequest,
@@ -171,24 +169,6 @@ def test_a_function_argument_is_looked_up_by_name():
         {"f": lambda g, x: g(x)}, Function("course_utils.handed_over.doubled"), torch.ones(2)
     )
     assert torch.equal(seen.value, torch.full((2,), 2.0))
-
-
-def test_a_stand_in_is_used_for_one_call_and_taken_out_again():
-    namespace = {"f": lambda x: namespace["attention_weights"](x), "attention_weights": len}
-    substitutes = {"attention_weights": source_of(attention.attention_weights, ("course_utils",))}
-    seen = ask(namespace, torch.zeros(2, 3), substitutes=substitutes)
-    assert torch.allclose(seen.value, torch.full((2, 2), 0.5))
-    assert namespace["attention_weights"] is len
-
-
-def test_a_stand_in_is_also_used_under_other_names_of_the_same_part():
-    namespace = {"f": lambda x: namespace["Weights"](x) + namespace["own"](x)}
-    namespace |= {"attention_weights": abs, "Weights": abs, "own": len}
-    substitutes = {"attention_weights": source_of(attention.attention_weights, ("course_utils",))}
-    seen = ask(namespace, torch.zeros(2, 3), substitutes=substitutes)
-    assert torch.allclose(seen.value, torch.full((2, 2), 2.5))
-    assert namespace["attention_weights"] is namespace["Weights"] is abs
-    assert namespace["own"] is len
 
 
 class Named(nn.Module):

@@ -278,28 +278,6 @@ def test_what_needs_it_does_not_run_nor_what_stands_below_other_errors(kernel, n
     assert shown[0][1]["ename"] == "NameError"
 
 
-SLOW = (
-    "import signal, time\n"
-    "def slow(seconds):\n"
-    "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGPROF])\n"
-    "    time.sleep(seconds)\n"
-    "    return seconds"
-)
-
-
-def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(quick):
-    def called(seconds):
-        order = {"do": "call", "name": "slow", "given": [[seconds], {}]}
-        return quick.call(encode({**order, "tensors": [], "wanted": []}))
-
-    quick.let_stand_in({"slow": SLOW}, [])
-    assert decode(called(0))["value"] == 0 and not quick.ended
-    assert called(3.5) == b"" and quick.ended
-    time.sleep(1)
-    began = time.monotonic()
-    assert called(0) == b"" and time.monotonic() - began < 1
-
-
 SWITCHED = {
     "the default dtype": "torch.set_default_dtype(torch.float64)",
     "the default device": "torch.set_default_device('meta')",
