@@ -25,6 +25,7 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
         modules: of the course, those that it may import when it is confined.
         closed: what is closed before anything runs, and for good.
         disallowed_lists: what will be closed while parts are asked; worked out before the fork.
+        files: how many orders to write a file come before it says that it is ready.
     """
 
     env: dict[str, str]
@@ -34,6 +35,7 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     closed: Disallowed | None = None
     disallowed_lists: Sequence[Disallowed] = ()
+    files: int = 0
 
 
 # -------------------------------------------------------------------------- orders to a kernel
@@ -107,6 +109,12 @@ class Reply(Struct, frozen=True, tag_field="type"):
     """What a kernel says."""
 
 
+class Ready(Reply, frozen=True, tag="ready"):
+    """It stands before the first line of a submission, or never will: then how its start failed."""
+
+    failed: str = ""
+
+
 class Output(Reply, frozen=True, tag="output"):
     """One output message of Jupyter's, of a kind such as "stream"."""
 
@@ -129,4 +137,4 @@ class Asks(Reply, frozen=True, tag="asks"):
     """While it answers, the probe calls what stands in for an earlier part; the call is beside it."""
 
 
-REPLIES: Any = Output | Done | Answers | Asks
+REPLIES: Any = Ready | Output | Done | Answers | Asks
