@@ -245,7 +245,8 @@ class GradebookWriter:
         self._extensions.hand_over(entry.submission)
         if result and result.broken:
             key, fresh = "", True
-            self._give(entry, entry.grades, work, {})
+            nothing = dict.fromkeys([grade.name for grade in entry.grades], None)
+            self._give(entry, entry.grades, work, nothing if result.faults else {})
             for grade in entry.grades:
                 if grade.manual_score is None and entry.of(grade):
                     grade.needs_manual_grade = True

@@ -29,6 +29,7 @@ from autograder.faults import Fault, collected, note
 from autograder.files import cut
 from autograder.grade.report import error_in
 from autograder.probe.disallowed import Disallowed
+from autograder.sandbox.client import KernelNotStarted
 from autograder.sandbox.forks import ZygoteError
 
 
@@ -216,7 +217,7 @@ class Grading:
                 verdict = ask(probe)
                 if verdict.earned and not self._stopped:
                     self._doubt(part, ask)
-            except (ZygoteError, OSError):
+            except (KernelNotStarted, ZygoteError, OSError):
                 raise  # the machine's trouble, not this part's
             except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
                 note(f"deciding `{name}`", error)

@@ -44,6 +44,7 @@ from autograder.sandbox.limits import Limits
 TOO_LARGE = (
     "[The notebook is too large to be shown whole: this is left out. It was run and graded.]\n"
 )
+OURS = "the grader itself failed, which is no fault of yours; your instructor has it graded again"
 SHORT = 1_000  # characters of a cell that stays in any case
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
 
@@ -192,8 +193,7 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     """`grading.Kernel` over a channel, without nbclient; what it is given is given to a `KernelClient`.
 
     Raises:
-        NotebookStopped: it does not take the files.
-        ZygoteError: kernels cannot be had.
+        ZygoteError, KernelNotStarted: kernels cannot be had, or this one could not start.
     """
 
     def __init__(
@@ -208,12 +208,7 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         self.disallowed_lists = disallowed_lists
         self.outputs = Outputs(limits.output)
         self._beside, self._cells = FilesBeside(files), 0
-        try:
-            self.kernel = KernelClient(
-                kernels, limits, sorted(files.items()), closed, disallowed_lists
-            )
-        except (KernelDied, KernelStuck):
-            raise NotebookStopped(ENDED) from None
+        self.kernel = KernelClient(kernels, limits, sorted(files.items()), closed, disallowed_lists)
 
     def __exit__(self, *_: object) -> None:
         self.kernel.__exit__()
@@ -279,7 +274,7 @@ def _attempt(job: Job, kernels: Kernels) -> Report:
 def broken(error: Exception) -> Report:
     """The result of a job over which the grader itself stumbled."""
     fault = fault_of("grading a notebook", error)
-    return Report(broken=f"grading stopped with {fault.error}", faults=(fault,))
+    return Report(broken=f"grading stopped with {fault.error}", told=OURS, faults=(fault,))
 
 
 def main() -> None:

@@ -24,6 +24,8 @@ from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.run import SandboxedKernel, grade_notebook
 from autograder.grade.submission import InvalidSubmission, files_beside, notebook_in, read_text
 from autograder.sandbox import bubblewrap
+from autograder.sandbox.client import KernelNotStarted
+from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import close, own_kernels
 from autograder.sandbox.limits import Limits
 
@@ -144,6 +146,10 @@ def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading,
         with SandboxedKernel(kernels, limits, files, disallowed_lists_of(assignment)) as kernel:
             given = handed_out(taught, assignment.name)
             yield Grading(kernel, assignment, files, handed_out=given), isolation
+    except (KernelNotStarted, ZygoteError) as error:
+        raise NotGradable(
+            f"the grader itself failed, which is no fault of your notebook: {error}"
+        ) from error
     finally:
         close()
 

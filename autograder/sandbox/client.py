@@ -7,15 +7,16 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
 from msgspec import structs
 
+from autograder.faults import GraderError
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import Channel, ChannelClosed
-from autograder.sandbox.forks import ZygoteClient, ZygoteError
+from autograder.sandbox.forks import SECONDS_TO_IMPORT, ZygoteClient, ZygoteError
 from autograder.sandbox.fresh import FreshKernels
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
@@ -28,6 +29,7 @@ from autograder.sandbox.messages import (
     Order,
     Output,
     ProbeOrder,
+    Ready,
     Reply,
     SpawnRequest,
 )
@@ -35,6 +37,10 @@ from autograder.sandbox.messages import (
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
 # beyond what the kernel itself keeps to, before it is taken for stuck
 SECONDS_OF_GRACE = 5
+
+
+class KernelNotStarted(GraderError):
+    """A kernel's process failed before the first line of a submission could run; the message says how."""
 
 
 class KernelDied(Exception):
@@ -55,19 +61,19 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
 
     Raises:
         ZygoteError: the zygote is no more.
-        KernelDied, KernelStuck: the kernel does not take the files.
+        KernelNotStarted: the kernel's process failed before anything could run in it.
     """
 
     def __init__(
         self,
         zygote: ZygoteClient | FreshKernels,
         limits: Limits,
-        files: Iterable[tuple[str, bytes]] = (),
+        files: Collection[tuple[str, bytes]] = (),
         closed: Disallowed | None = None,
         disallowed_lists: Sequence[Disallowed] = (),
     ) -> None:
         self.limits = limits
-        self._deadline = time.monotonic() + limits.seconds
+        self._deadline = time.monotonic() + SECONDS_TO_IMPORT
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if zygote.isolation != bubblewrap.FULL:
             self._folder = tempfile.TemporaryDirectory(
@@ -81,6 +87,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             modules=zygote.modules,
             closed=closed,
             disallowed_lists=disallowed_lists,
+            files=len(files),
         )
         if zygote.isolation == bubblewrap.USER:
             home = dict.fromkeys(("HOME", "IPYTHONDIR", "MPLCONFIGDIR"), start.cwd)
@@ -95,11 +102,29 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             self.__exit__()
             raise
         try:
-            for name, content in files:
-                self._send(FileOrder(name), content)
-        except (KernelDied, KernelStuck, ZygoteError):
+            self._begin(files)
+        except (KernelNotStarted, ZygoteError):
             self.__exit__()
             raise
+        self._deadline = time.monotonic() + limits.seconds
+
+    def _begin(self, files: Collection[tuple[str, bytes]]) -> None:
+        """Hand over the files, and hear that the kernel stands before its first line."""
+        try:
+            with contextlib.suppress(KernelDied):  # it may have said why
+                for name, content in files:
+                    self._send(FileOrder(name), content)
+            ready, _ = self._receive(self._deadline)
+        except KernelDied:
+            end = f"its process ended with status {self.process.returncode}"
+            raise KernelNotStarted(f"a kernel did not start: {end}") from None
+        except KernelStuck:
+            raise KernelNotStarted("a kernel did not start in time") from None
+        failed = ready.failed if isinstance(ready, Ready) else f"found {ready!r}"
+        if failed:
+            failure = KernelNotStarted(f"a kernel did not start: {failed.splitlines()[-1]}")
+            failure.add_note(failed)
+            raise failure
 
     def run(
         self, code: str, cell: str, take: Callable[[str, dict[str, Any]], None], asks: bool = False

@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -47,6 +48,7 @@ from autograder.sandbox.messages import (
     Order,
     Output,
     ProbeOrder,
+    Ready,
     SpawnRequest,
 )
 from autograder.sandbox.preload import forget_folders, forget_what_nobody_finds, import_all, settle
@@ -155,10 +157,30 @@ def threads(request: SpawnRequest) -> int:
 
 
 def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
-    """In a fork: settle as is asked, and answer the channel that came with the request."""
-    settle(request)
-    note_start()
-    shell().serve(Channel(sockets[0], ORDERS))
+    """In a fork: settle as is asked, and answer the channel that came with the request.
+
+    What fails before it is ready is told, since it is the grader's own, whoever wrote the notebook.
+    """
+    channel: Channel[Order] = Channel(sockets[0], ORDERS)
+    try:
+        settle(request)
+        note_start()
+        _take_files(channel, request.files)
+    except Exception:
+        channel.send(Ready(traceback.format_exc()))
+        raise
+    channel.send(Ready())
+    shell().serve(channel)
+
+
+def _take_files(channel: Channel[Order], number: int) -> None:
+    """Write the files that lie beside the notebook."""
+    for _ in range(number):
+        match channel.receive():
+            case FileOrder(name), content:
+                place = Path(name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -205,10 +227,6 @@ class Shell:
         try:
             while True:
                 match channel.receive():
-                    case FileOrder(name), content:
-                        place = Path(name)
-                        place.parent.mkdir(parents=True, exist_ok=True)
-                        place.write_bytes(content)
                     case ImportOrder(name), content:
                         imports.let(name, content)
                     case ProbeOrder() as order, questions:

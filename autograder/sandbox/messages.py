@@ -25,6 +25,7 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
         modules: of the course, those that it may import when it is confined.
         closed: what is closed before anything runs, and for good.
         disallowed_lists: what will be closed while parts are asked; worked out before the fork.
+        files: how many orders to write a file come before it says that it is ready.
     """
 
     env: dict[str, str]
@@ -34,6 +35,7 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     closed: Disallowed | None = None
     disallowed_lists: Sequence[Disallowed] = ()
+    files: int = 0
 
 
 # -------------------------------------------------------------------------- orders to a kernel
@@ -85,6 +87,12 @@ class Reply(Struct, frozen=True, tag_field="type"):
     """What a kernel says."""
 
 
+class Ready(Reply, frozen=True, tag="ready"):
+    """It stands before the first line of a submission, or never will: then how its start failed."""
+
+    failed: str = ""
+
+
 class Output(Reply, frozen=True, tag="output"):
     """One output message of Jupyter's, of a kind such as "stream"."""
 
@@ -103,4 +111,4 @@ class Answers(Reply, frozen=True, tag="answers"):
     """The probe's answers are beside it; nothing is, where they have no bytes or too many."""
 
 
-REPLIES: Any = Output | Done | Answers
+REPLIES: Any = Ready | Output | Done | Answers
