@@ -43,7 +43,7 @@ from autograder.checks.missing import (
     why_not_there,
     why_unanswered,
 )
-from autograder.checks.notebook_source import modules_beside
+from autograder.checks.notebook_source import beside_as_text
 from autograder.checks.reply import observations_in, refuse_forged
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import GraderError, note
@@ -63,11 +63,11 @@ class NotAwarded(Exception):
         self.obstacle = obstacle
 
 
-def _why_disallowed(part: Part, used: str) -> str:
+def _why_disallowed(part: Part, used: str, where: str = "") -> str:
     """What to say of a library's own answer; a part that no lecture explains names no lecture."""
     instead = "the operations of the lecture" if part.reads[0] else "simpler operations"
     return (
-        f"This part uses `{used}`, which is the answer itself. Write it with {instead} instead; "
+        f"This part uses `{used}`{where}, which is the answer itself. Write it with {instead} instead; "
         "everything you have around it can stay."
     )
 
@@ -145,7 +145,7 @@ def decide(
     time = time or Allowance(SECONDS_TO_READ)
     disallowed = disallowed_in(assignment, part)
     beside: tuple[tuple[str, str], ...] = ()
-    beside = time.spent_on(lambda: modules_beside(cells, files or {}), otherwise=beside)
+    beside = time.spent_on(lambda: beside_as_text(cells, files or {}), otherwise=beside)
     rules = disallowed["names"], assignment.allowed_modules, part.may_call, beside
     packages = assignment.course.packages
     # where there is no time to read it, what is closed while it runs has to do
@@ -158,12 +158,12 @@ def decide(
         free = f"{', '.join(others)} and {last}" if others else last
         return nothing(
             part,
-            f"This part has `{used.message}`. Of the course's own modules, {free} may be imported here; "
+            f"This part has `{used.message}`{used.where}. Of the course's own modules, {free} may be imported here; "
             "write this part yourself, and all you have around it can stay.",
             Obstacle.DISALLOWED,
         )
     if used:
-        return nothing(part, _why_disallowed(part, used.message), Obstacle.DISALLOWED)
+        return nothing(part, _why_disallowed(part, used.message, used.where), Obstacle.DISALLOWED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files, asked_before)
     drawn = drawn_for(part, seed)
     failed = {name: assignment.part(name) for name in part.may_call if name in {*failed_before}}

@@ -139,8 +139,8 @@ def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
 def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading, str]]:
     """What grades a notebook of a folder on its author's machine, and how far it is kept apart there."""
     isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
-    files, _ = files_beside(folder)
     limits, taught = Limits(clock_per_cell=SECONDS_PER_CELL), assignment.course
+    files, _ = files_beside(folder, taught)
     try:
         kernels = own_kernels(isolation, taught.allowed_modules(assignment.name))
         with SandboxedKernel(kernels, limits, files, disallowed_lists_of(assignment)) as kernel:

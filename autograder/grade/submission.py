@@ -14,6 +14,7 @@ import json
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,7 @@ from autograder.bounds import (
     MOST_LINES,
     SIZE_OF_FIELDS,
 )
+from autograder.checks.course import NO_COURSE, Course
 from autograder.files import printable
 from autograder.grade.report import Report
 from autograder.sandbox.channel import MOST_VALUES, values_in
@@ -117,8 +119,8 @@ class Submission:
     came_in: str = ""
 
 
-def read_folder(folder: Path, assignment: str) -> Submission:
-    """A student's folder for an assignment.
+def read_folder(folder: Path, assignment: str, course: Course = NO_COURSE) -> Submission:
+    """A student's folder for an assignment of a course.
 
     Raises:
         InvalidSubmission: there is no notebook of the right name in it, or none that is text.
@@ -128,7 +130,7 @@ def read_folder(folder: Path, assignment: str) -> Submission:
             raise InvalidSubmission(
                 f"expected a folder {printable(place.name)}, found a link or a file",
             )
-    files, left_out = files_beside(folder)
+    files, left_out = files_beside(folder, course)
     came_in = (read_plain(folder / TIME, LONGEST_TIME) or b"").decode("utf-8", "replace").strip()
     data = b""
     try:
@@ -164,11 +166,14 @@ def digest_of_work(notebook: bytes, files: Mapping[str, bytes]) -> str:
     return f"{hashlib.sha256(notebook).hexdigest()[:16]}+{beside.hexdigest()[:16]}"
 
 
-def files_beside(folder: Path) -> tuple[dict[str, bytes], int]:
-    """The plain files below a folder that are no notebooks, by relative name, and how many were left."""
+def files_beside(folder: Path, course: Course) -> tuple[dict[str, bytes], int]:
+    """The plain files below a folder that are no notebooks, by relative name, and how many were left.
+
+    What is a copy of the course's own is as if it were not there, see `Course.owns`.
+    """
     files: dict[str, bytes] = {}
     left_out = size = 0
-    for path, depth in _walk(folder):
+    for path, depth in _walk(folder, course):
         if path.suffix == ".ipynb":
             continue
         data = None
@@ -191,12 +196,19 @@ def _can_travel(name: str) -> bool:
         return False
 
 
-def _walk(folder: Path, depth: int = 1) -> Iterator[tuple[Path, int]]:
-    """Plain files below a folder with their depth, up to a number; links are not followed."""
+def _walk(folder: Path, course: Course) -> Iterator[tuple[Path, int]]:
+    """Plain files below a folder with their depth, up to a number, those above first; links are not followed."""
     number = 0
-    todo = [(folder, depth)]
+    todo = deque([(folder, 1)])
+
+    def is_file(name: str) -> bool:
+        return (folder / name).is_file() and not (folder / name).is_symlink()
+
+    def is_of_course(path: str) -> bool:
+        return course.owns(os.path.relpath(path, folder), is_file)
+
     while todo:
-        place, depth = todo.pop()
+        place, depth = todo.popleft()
         try:
             with os.scandir(place) as listed:
                 entries = sorted((entry for entry, _ in zip(listed, range(4 * MOST_FILES), strict=False)),
@@ -205,9 +217,10 @@ def _walk(folder: Path, depth: int = 1) -> Iterator[tuple[Path, int]]:
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                if depth <= DEEPEST_FOLDER:
+                # of a package of the course, nothing is looked at, however much there is
+                if depth <= DEEPEST_FOLDER and not is_of_course(f"{entry.path}/any"):
                     todo.append((Path(entry.path), depth + 1))
-            elif entry.is_file(follow_symlinks=False):
+            elif entry.is_file(follow_symlinks=False) and not is_of_course(entry.path):
                 number += 1
                 yield Path(entry.path), depth
             if number > 4 * MOST_FILES:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from autograder.checks.course import course_named
 from autograder.checks.rendering import as_text
 from autograder.checks.verdicts import PartVerdict
 from autograder.files import write_whole
@@ -54,7 +55,7 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
         close_to_others(packed, job.modules)
     try:
         notebook = read_text(notebook_in_folder(submission, job.assignment))
-        files, _ = files_beside(submission)
+        files, _ = files_beside(submission, course_named(job.course))
         job = replace(job, notebook=notebook, files=files)
         report = attempt(job, own_kernels(isolation, job.modules))
     except InvalidSubmission as problem:
