@@ -34,6 +34,7 @@ def grade(assignment_name: str, part_name: str) -> float:
     """
     shell = get_ipython()
     assignment = load(assignment_name)
+    earlier = {name: one for (owner, name), one in _decided.items() if owner == assignment_name}
     verdict = decide(
         assignment,
         assignment.part(part_name),
@@ -43,11 +44,8 @@ def grade(assignment_name: str, part_name: str) -> float:
             for cell in shell.history_manager.input_hist_raw
             if cell.strip() and "autograder.cell" not in cell
         ],
-        failed_before=[
-            name
-            for (owner, name), earlier in _decided.items()
-            if owner == assignment_name and not earlier.right
-        ],
+        failed_before=[name for name, one in earlier.items() if not one.right],
+        right_before=[name for name, one in earlier.items() if one.right],
     )
     _decided[assignment_name, part_name] = verdict
     display(as_bundle(verdict), raw=True)

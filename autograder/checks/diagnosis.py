@@ -81,7 +81,7 @@ def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     A case counts as wrong if it was judged wrong and its value shows it; what is right in a form of
     its own says nothing about a mistake.
     """
-    if any(item.actual.status in ("timeout", "missing") for item in attempts):
+    if not all(item.actual.came_to_an_end for item in attempts):
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
     wrong = [
@@ -303,7 +303,7 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
     At least one case of the step must be wrong and tell much, so that no mistake is named that was
     not made.
     """
-    if any(item.actual.status in ("timeout", "missing") for item in attempts):
+    if not all(item.actual.came_to_an_end for item in attempts):
         return ()
     found: list[Mistake] = []
     failed = dict.fromkeys(item.step for item in attempts if item.problem)

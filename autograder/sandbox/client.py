@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 from msgspec import structs
 
 from autograder.faults import GraderError
+from autograder.probe.deadline import waited
 from autograder.probe.disallowed import Disallowed
+from autograder.probe.messages import Ending
+from autograder.probe.wire import joined
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import Channel, ChannelClosed
 from autograder.sandbox.forks import SECONDS_TO_IMPORT, ZygoteClient, ZygoteError
@@ -21,7 +25,8 @@ from autograder.sandbox.fresh import FreshKernels
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
     REPLIES,
-    Answers,
+    Answer,
+    Answered,
     CellOrder,
     Done,
     FileOrder,
@@ -36,7 +41,7 @@ from autograder.sandbox.messages import (
 
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
 # beyond what the kernel itself keeps to, before it is taken for stuck
-SECONDS_OF_GRACE = 5
+SECONDS_OF_GRACE, SECONDS_BETWEEN_LOOKS = 5, 1
 
 
 class KernelNotStarted(GraderError):
@@ -44,11 +49,32 @@ class KernelNotStarted(GraderError):
 
 
 class KernelDied(Exception):
-    """The kernel's process has ended, or sends what it never would by itself."""
+    """The kernel's process has ended, or sends what it never would by itself.
+
+    Attributes:
+        how: it ended.
+    """
+
+    def __init__(self, message: str, how: Ending) -> None:
+        super().__init__(message)
+        self.how = how
 
 
 class KernelStuck(Exception):
     """The kernel does not answer in time, not even when it was told to stop."""
+
+
+class KernelSpent(Exception):
+    """The kernel has waited as long as a notebook may in all, and is asked no more."""
+
+
+def _how_it_ended(code: int) -> Ending:
+    """What the exit status of a kernel tells; the first process of a namespace exits where others are ended."""
+    if abs(code) == signal.SIGXCPU:
+        return Ending.TIME
+    if code >= 0:
+        return Ending.EXIT
+    return Ending.KILLED if code == -signal.SIGKILL else Ending.CRASH
 
 
 class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
@@ -73,7 +99,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         disallowed_lists: Sequence[Disallowed] = (),
     ) -> None:
         self.limits = limits
-        self._deadline = time.monotonic() + SECONDS_TO_IMPORT
+        self._spent = 0.0  # seconds on the clock
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if zygote.isolation != bubblewrap.FULL:
             self._folder = tempfile.TemporaryDirectory(
@@ -106,7 +132,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         except (KernelNotStarted, ZygoteError):
             self.__exit__()
             raise
-        self._deadline = time.monotonic() + limits.seconds
 
     def _begin(self, files: Collection[tuple[str, bytes]]) -> None:
         """Hand over the files, and hear that the kernel stands before its first line."""
@@ -114,7 +139,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             with contextlib.suppress(KernelDied):  # it may have said why
                 for name, content in files:
                     self._send(FileOrder(name), content)
-            ready, _ = self._receive(self._deadline)
+            ready, _ = self._receive(time.monotonic() + SECONDS_TO_IMPORT)
         except KernelDied:
             end = f"its process ended with status {self.process.returncode}"
             raise KernelNotStarted(f"a kernel did not start: {end}") from None
@@ -136,47 +161,62 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             asks: see `CellOrder`.
 
         Raises:
-            KernelDied, KernelStuck: nothing more will come of this kernel.
+            KernelDied, KernelStuck, KernelSpent: nothing more will come of this kernel.
             ZygoteError: it ended with its zygote, by no doing of its own.
         """
-        cpu, seconds = self.limits.seconds_per_cell, self._clock(self.limits.clock_per_cell)
-        self._send(CellOrder(code, cell, cpu, seconds, asks))
-        deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
-        while True:
-            reply, _ = self._receive(deadline)
-            if isinstance(reply, Done):
-                return reply
-            if isinstance(reply, Output):
-                take(reply.kind, reply.content)
+        cpu, seconds = self.limits.seconds_per_cell, self.limits.clock_per_cell
+        with self._timed():
+            self._send(CellOrder(code, cell, cpu, seconds, asks))
+            deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
+            while True:
+                reply, _ = self._receive(deadline)
+                if isinstance(reply, Done):
+                    return reply
+                if isinstance(reply, Output):
+                    take(reply.kind, reply.content)
 
     def let_import(self, name: str, content: bytes) -> None:
         """Let a file beside the notebook be imported, with the content that was read; errors are those of `run`."""
         self._send(ImportOrder(name), content)
 
-    def ask(self, message: bytes) -> bytes:
-        """What the probe answers to a message, which is encoded `Questions`; errors are those of `run`."""
-        cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
-        self._send(ProbeOrder(cpu, seconds), message)
-        deadline = time.monotonic() + self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
+    def ask(self, message: bytes, seen: list[bytes] | None = None) -> bytes:
+        """What the probe answers to a message, which is encoded `Questions`; errors are those of `run`.
+
+        Args:
+            seen: where each answer is put as it comes, behind those to what was asked before.
+        """
+        cpu, seconds = self.limits.seconds_per_call, self.limits.clock_per_call
+        seen = [] if seen is None else seen
+        with self._timed():
+            self._send(ProbeOrder(cpu, seconds), message)
+        while True:
+            with self._timed():
+                reply, body = self._next_answer(time.monotonic() + seconds + SECONDS_OF_GRACE)
+            if isinstance(reply, Answered):
+                return joined(seen)
+            seen.append(body)
+
+    def _next_answer(self, deadline: float) -> tuple[Reply, bytes]:
         while True:
             reply, body = self._receive(deadline)
-            if isinstance(reply, Answers):
-                return body
+            if isinstance(reply, Answer | Answered):
+                return reply, body
 
-    @property
-    def seconds_left(self) -> float:
-        """Of those on the clock that the notebook has."""
-        return self._deadline - time.monotonic()
-
-    def _clock(self, seconds: float) -> float:
-        """Time on the clock, within what is left of the notebook's."""
-        if self.seconds_left <= 0:
-            raise KernelStuck
-        return min(seconds, self.seconds_left)
+    @contextlib.contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Count the time of what runs inside; `KernelSpent` where that before it has waited too long."""
+        most, spent = self.limits.seconds, self._spent
+        if spent > most and waited(spent, self.process.processor_time()) > most:
+            raise KernelSpent
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._spent += time.monotonic() - began
 
     def _send(self, order: Order, body: bytes = b"") -> None:
         # who has said that a cell is done and goes on with it may not read what comes next
-        patience = self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
+        patience = self.limits.clock_per_cell + SECONDS_OF_GRACE
         try:
             self.channel.send(order, body, time.monotonic() + patience)
         except TimeoutError:
@@ -185,19 +225,37 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             self._died(error)
 
     def _receive(self, deadline: float) -> tuple[Reply, bytes]:
-        try:
-            return self.channel.receive(min(deadline, self._deadline + SECONDS_OF_GRACE))
-        except TimeoutError:
-            raise KernelStuck from None
-        except ChannelClosed as error:
-            self._died(error)
+        """The next reply: in time, or later as long as the kernel computes."""
+        late, before = 0.0, 0.0  # when its time was up, and what it had computed then
+        while True:
+            try:
+                return self.channel.receive(deadline)
+            except ChannelClosed as error:
+                self._died(error)
+            except TimeoutError:
+                now, computed = time.monotonic(), self.process.processor_time()
+            if not late:
+                late, before = now, computed
+            elif waited(now - late, computed - before) > SECONDS_OF_GRACE:
+                raise KernelStuck
+            deadline = now + SECONDS_BETWEEN_LOOKS
 
     def _died(self, error: ChannelClosed) -> NoReturn:
+        until = time.monotonic() + SECONDS_BETWEEN_LOOKS
+        while not self.ended and time.monotonic() < until:
+            time.sleep(0.005)
+        by_itself = self.ended
         self.process.kill()
-        self.process.wait()
+        code = self.process.wait()
+        how = _how_it_ended(code) if by_itself or code != -signal.SIGKILL else Ending.JUNK
         if self.process.lost:
             raise ZygoteError("a kernel ended with what it was forked from") from error
-        raise KernelDied(str(error)) from error
+        raise KernelDied(str(error), how) from error
+
+    @property
+    def ended(self) -> bool:
+        """Whether its process has."""
+        return self.process.poll() is not None
 
     def __exit__(self, *_: object) -> None:
         """Let go of the kernel, which its zygote then kills."""

@@ -29,7 +29,7 @@ from traitlets.config import Application, Config
 
 from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
-from autograder.probe.probe import answer
+from autograder.probe.probe import answers
 from autograder.probe.probe import prepare as prepare_probe
 from autograder.probe.switches import as_at_the_start, note_start
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
@@ -40,7 +40,8 @@ from autograder.sandbox.messages import (
     LARGEST_COUNT,
     ORDERS,
     OVERFLOW,
-    Answers,
+    Answer,
+    Answered,
     CellOrder,
     Done,
     FileOrder,
@@ -237,12 +238,15 @@ class Shell:
             return
 
     def _answer(self, order: ProbeOrder, questions: bytes) -> None:
-        """Let the probe answer, with nothing where the answers have no bytes or too many."""
-        try:
-            answers = answer(questions, self.kernel.shell.user_ns, order.cpu, order.seconds)
-            self.session.channel.send(Answers(), answers)
-        except (FrameTooLarge, MemoryError, RecursionError):
-            self.session.channel.send(Answers())
+        """Let the probe answer, and send each answer as it comes: the next request may end this process."""
+        names, channel = self.kernel.shell.user_ns, self.session.channel
+        with (
+            contextlib.suppress(FrameTooLarge, MemoryError, RecursionError),
+            contextlib.closing(answers(questions, names, order.cpu, order.seconds)) as coming,
+        ):
+            for seen in coming:
+                channel.send(Answer(), seen)
+        channel.send(Answered())
 
     def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}

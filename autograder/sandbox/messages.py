@@ -58,7 +58,7 @@ class ImportOrder(Order, frozen=True, tag="import"):
 
 
 class CellOrder(Order, frozen=True, tag="cell"):
-    """Run a cell within so many seconds of processor time, and on the clock.
+    """Run a cell within so many seconds of processor time, and of waiting.
 
     Where it `asks` for an answer, everything is switched as it was at the start while it runs.
     """
@@ -107,8 +107,12 @@ class Done(Reply, frozen=True, tag="done"):
     status: str
 
 
-class Answers(Reply, frozen=True, tag="answers"):
-    """The probe's answers are beside it; nothing is, where they have no bytes or too many."""
+class Answer(Reply, frozen=True, tag="answer"):
+    """What the probe answers to the next request is beside it."""
 
 
-REPLIES: Any = Ready | Output | Done | Answers
+class Answered(Reply, frozen=True, tag="answered"):
+    """There are no more answers; too few have come where one has no bytes or too many."""
+
+
+REPLIES: Any = Ready | Output | Done | Answer | Answered

@@ -80,6 +80,39 @@ def test_what_is_not_lent_stays_away_and_the_verdict_says_whose_was_used(monkeyp
     assert verdict.right and not verdict.remark
 
 
+SLOW = """
+import time, torch
+
+def attention_weights(x):
+    until = time.process_time() + 0.3
+    while time.process_time() < until:
+        pass
+    return (x @ x.T).softmax(-1)
+
+def basic_self_attention(x):
+    weights = attention_weights(x)
+    return weights @ x, weights
+"""
+
+
+def test_a_part_is_not_charged_for_the_time_of_an_earlier_one():
+    assignment, namespace = load("a2_self_attention"), {}
+    exec(SLOW, namespace)
+    part, seconds = assignment.part("basic_self_attention"), 0.1
+
+    def probe(message):
+        return answer(message, namespace, seconds)
+
+    right = ["attention_weights"]
+    verdict = decide(assignment, part, probe, [""], right_before=right)
+    assert verdict.right and verdict.stood_in == ("attention_weights",)
+    assert "Time that earlier parts take is not charged" in verdict.remark
+    assert not decide(assignment, part, probe, [""]).right
+    seconds = 5.0
+    verdict = decide(assignment, part, probe, [""], right_before=right)
+    assert verdict.right and not verdict.stood_in  # in its time, with its own
+
+
 def test_the_second_trial_has_inputs_of_its_own():
     """Between the two all is open again, and what was noted in the first could be looked up in the second."""
     asked, names = [], {}
@@ -162,6 +195,7 @@ def test_with_points_alike_the_trial_with_ours_counts_whole(points, counts):
             verdict=PartVerdict("decoder_mask", "", (step,)),
             with_names=lambda verdict: verdict,
             stood_in=("causal_mask",),
+            slow=(),
         )
 
     verdict = _better_of(trial("alone", points), trial("with ours", 1.0))

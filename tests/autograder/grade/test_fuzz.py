@@ -309,7 +309,7 @@ def odd_pack(draw):
             array = [draw.random() < 0.5, draw.choice("?bhilqBHILQefdOSUmx"), shape]
             return Ext(1, msgspec.msgpack.encode(array))
         return draw.choice(
-            ("returned", "raised", "unfit", "timeout", "missing", 1, 1.5, None, True)
+            ("returned", "raised", "unfit", "timeout", "ended", "missing", 1, 1.5, None, True)
         )
 
     tree = msgspec.msgpack.encode(value(5))
@@ -351,7 +351,9 @@ VALUES = (
     torch.full((5, 5), 1e308, dtype=torch.float64), torch.zeros(2, 2, dtype=torch.int64),
 )  # fmt: skip
 LIES = {
-    "status": ("returned", "raised", "unfit", "timeout", "missing", "", "x"),
+    "status": ("returned", "raised", "unfit", "timeout", "ended", "missing", "", "x"),
+    "ended": (None, "exit", "x"),
+    "line": ("", "`" * 999),
     "value": VALUES,
     "arguments": ([], [None], [1] * 9, list(VALUES)),
     "gradients": ({}, {"x": None}, {"x": torch.zeros(2, 2)}, {"x": "y"}),

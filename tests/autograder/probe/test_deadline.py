@@ -71,6 +71,15 @@ def test_a_callback_of_garbage_collection_neither_loses_the_error_nor_outlasts_i
     assert len(dropped) == (seconds > 1)  # as any error in a callback is
 
 
+def test_seconds_on_the_clock_stop_what_waits_and_not_what_computes():
+    with deadline.deadline(60, 0.1, Late):
+        until = time.process_time() + 0.4
+        while time.process_time() < until:
+            pass
+    with pytest.raises(Late), deadline.deadline(60, 0.1, Late):
+        time.sleep(60)
+
+
 def test_limits_are_as_before_afterwards():
     before = resource.getrlimit(resource.RLIMIT_CPU)
     with deadline.deadline(5, 60, Late):

@@ -170,6 +170,18 @@ def test_half_a_frame_is_waited_for_no_longer_than_was_said(ends, sent):
     assert SOON <= time.monotonic() - began < 5
 
 
+def test_who_gave_up_in_the_middle_of_a_frame_may_go_on_waiting_for_it(ends):
+    channel, other = ends
+    text = b'{"type":"stream","content":{"text":"whole"}}'
+    frame = LENGTHS.pack(len(text), 4) + text + b"body"
+    for piece in (frame[:3], frame[3:20], frame[20:-2]):
+        other.sendall(piece)
+        with pytest.raises(TimeoutError):
+            channel._frame(time.monotonic() + 0.05)
+    other.sendall(frame[-2:])
+    assert channel._frame(time.monotonic() + 20) == (text, b"body")
+
+
 def test_who_sends_a_byte_now_and_then_gains_no_time(ends):
     channel, other = ends
     over = threading.Event()
@@ -206,7 +218,8 @@ class TooLateError(Exception):
     """What a deadline raises."""
 
 
-def test_an_error_of_a_deadline_comes_between_frames_and_never_in_one(ends):
+def test_an_error_of_a_deadline_comes_between_frames_and_never_in_one(ends, monkeypatch):
+    monkeypatch.setattr("autograder.probe.deadline.TIMES_SLOWER", 0)  # all of it counts as waiting
     channel, other = ends
     there = Channel(other, dict)
     arrived, body = [], bytes(300_000)  # more than a socket holds, so that sending takes a while

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.probe.messages import CallRequest, Observation, Questions
+from autograder.probe.messages import CallRequest, Ending, Observation, Questions
 from autograder.probe.wire import Opaque, decode, encode
 from autograder.sandbox import bubblewrap, client, kernels
-from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
+from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelSpent, KernelStuck
 from autograder.sandbox.forks import Zygote, ZygoteError
 from autograder.sandbox.kernels import KERNEL
 from autograder.sandbox.limits import Limits
@@ -348,14 +348,19 @@ def test_a_call_that_hears_no_alarm_is_stuck(quick):
         call(quick)
 
 
-def test_a_loop_in_c_dies_by_its_processor_time(zygote):
-    with KernelClient(zygote, Limits(seconds_per_cell=1)) as kernel, pytest.raises(KernelDied):
-        run(kernel, "sum(range(10**13))")
+def test_a_loop_in_c_dies_by_its_processor_time_which_is_known(zygote):
+    with KernelClient(zygote, Limits(seconds_per_cell=1)) as kernel:
+        run(kernel, "import time\nwhile time.process_time() < 0.5: pass")
+        assert 0.5 <= kernel.process.processor_time() < 1
+        with pytest.raises(KernelDied) as died:
+            run(kernel, "sum(range(10**13))")
+        assert died.value.how is Ending.TIME
+        assert kernel.process.processor_time() > 1.5
 
 
 def test_all_cells_together_have_an_end(zygote, monkeypatch):
     monkeypatch.setattr(client, "SECONDS_OF_GRACE", 1)
-    with KernelClient(zygote, Limits(seconds=2)) as kernel, pytest.raises(KernelStuck):
+    with KernelClient(zygote, Limits(seconds=2)) as kernel, pytest.raises(KernelSpent):
         for _ in range(100):
             run(kernel, "import time; time.sleep(0.5)")
 
