@@ -29,6 +29,7 @@ from traitlets.config import Application, Config
 
 from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
+from autograder.probe.first_uses import get_ready_for
 from autograder.probe.probe import answers
 from autograder.probe.probe import prepare as prepare_probe
 from autograder.probe.switches import as_at_the_start, note_start
@@ -229,6 +230,7 @@ class Shell:
             while True:
                 match channel.receive():
                     case ImportOrder(name), content:
+                        get_ready_for(content.decode(errors="replace"))
                         imports.let(name, content)
                     case ProbeOrder() as order, questions:
                         self._answer(order, questions)
@@ -251,6 +253,7 @@ class Shell:
     def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}
         code = unwrapped(order.code)
+        get_ready_for(code)
         try:
             switched = as_at_the_start() if order.asks else contextlib.nullcontext()
             with deadline(order.cpu, order.seconds, CellTimeoutError), switched:

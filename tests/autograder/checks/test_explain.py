@@ -252,6 +252,22 @@ def test_errors_of_one_kind_are_told_with_a_question():
     assert "Which letters are paired?" in sentence
 
 
+def test_an_error_has_one_name_whatever_release_of_pytorch_raises_it():
+    """As `1 - mask` does, whose type has changed; the sentence has the type that was seen."""
+
+    def stops(x):
+        return x.bool().softmax(0)
+
+    def of_a_bool(x):
+        return 1 - (x > 0)
+
+    name, sentence = how_it_stops(attempts_at(DOUBLE, stops))
+    assert name == "stops with RuntimeError"
+    assert sentence.startswith("It stops in every case: NotImplementedError")
+    name, sentence = how_it_stops(attempts_at(DOUBLE, of_a_bool))
+    assert name == "stops with RuntimeError" and "Of which dtype" in sentence
+
+
 def test_how_many_of_the_wrong_cases_stop_is_told():
     def stops(x):
         if len(x) > 5:
