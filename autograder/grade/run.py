@@ -36,6 +36,7 @@ from autograder.grade.outputs import Outputs
 from autograder.grade.report import CHECK, TEST, Report, errors_of_tests, grade_id_of, put_into
 from autograder.grade.restore import restore, solution_cells
 from autograder.grade.sanitize import Sanitize
+from autograder.grade.shown_points import shown_points
 from autograder.grade.submission import InvalidSubmission, notebook_in
 from autograder.probe.disallowed import Disallowed
 from autograder.probe.messages import Ending, Observation, Questions
@@ -181,14 +182,11 @@ def is_own_text(cell: NotebookNode, own_text: Collection[str]) -> bool:
 
 
 def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float | None:
-    """What a cell earns by its part's verdict, or else as nbgrader says; None where a person must look."""
+    """What a cell earns by its part's verdict, or else by what it shows; None where a person must look."""
     verdict = verdicts.get(grade_id_of(cell).removeprefix(CHECK))
     if verdict and graded_part(cell.source):
         return None if verdict.obstacle is Obstacle.FAULT else verdict.earned
-    try:
-        return utils.determine_grade(cell)[0]
-    except (ValueError, TypeError):  # a number that cannot be: more than there is, or none
-        return 0.0
+    return shown_points(cell)
 
 
 class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
