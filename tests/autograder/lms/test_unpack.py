@@ -106,14 +106,13 @@ def test_canvass_archive_is_unpacked_by_the_ids_of_its_own_table(course, canvas,
     )
 
 
-def test_a_copy_of_the_course_is_left_out_and_takes_no_room(course, tmp_path, capsys):
-    files = {f"liwei_103_5001_{NOTEBOOK}": "wei"}
-    beside = [*(f"course_utils/m{n}.py" for n in range(400)), "course_utils/__init__.py"]
-    files |= {f"liwei_103_{5002 + n}_{name}": "x" for n, name in enumerate(beside)}
-    files["liwei_103_6000_own.py"] = "y"
-    packed = archive(tmp_path / "s.zip", files)
-    assert lms(course, "unpack", packed) == 0, capsys.readouterr().out
-    assert submitted(course) == {place("103"): "wei", place("103", "own.py"): "y"}
+def test_a_copy_of_the_course_is_left_out_and_takes_no_room(course, moodle, tmp_path, capsys):
+    copied = [*(f"course_utils/m{n}.py" for n in range(400)), "course_utils/__init__.py"]
+    files = {name: "x" for name in copied} | {NOTEBOOK: "wei", "own.py": "y"}
+    named = {f"Wei Li_503_assignsubmission_file_/{name}": text for name, text in files.items()}
+    packed = archive(tmp_path / "s.zip", named)
+    assert lms(course, "unpack", packed, "--students", moodle) == 0, capsys.readouterr()
+    assert submitted(course) == {place("s003"): "wei", place("s003", "own.py"): "y"}
 
 
 def test_canvass_own_numbers_are_ids_where_no_table_is_given(course, tmp_path):
