@@ -8,13 +8,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+# two slow ways to write a right answer, in which every part has one
+LOOPS, PRODUCTS = "loops over single numbers", "products that are not optimised"
+
 
 @dataclass(frozen=True)
 class Answer:
     """One answer to one part: a function or a class, whether it is right, and what is true of it.
 
     `named` holds names of mistakes, `told` kinds of sentences on how results differ, and
-    `published` is where a public project, or a person in a forum, made the same mistake.
+    `published` is where a public project, or a person in a forum, made the same mistake. `slow` says in
+    which slow way a right one is written, `LOOPS` or `PRODUCTS`.
     """
 
     part: str
@@ -23,6 +27,7 @@ class Answer:
     named: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     published: str | None = None
+    slow: str = ""
 
 
 def address_of(source: str) -> str:
@@ -48,6 +53,9 @@ class Bank:
         @BANK.right("split_heads")
         def with_a_loop(x, num_heads): ...
 
+        @BANK.right("split_heads", slow=LOOPS)
+        def number_by_number(x, num_heads): ...
+
         @BANK.wrong("split_heads", named="reshape without transpose")
         def axes_in_the_wrong_order(x, num_heads): ...
 
@@ -55,6 +63,9 @@ class Bank:
     kinds of sentences on how its results differ that are. Whatever else its author read would
     mislead. Where there are names, one of them must be read.
     `published="owner/repository#number"`, or a link, says where people really made the mistake.
+
+    What is `slow` costs at most a second a case, which a test measures: slow is not wrong, so no size that
+    a case asks for may stop such an answer.
 
     `remembering` names parts of which a mistake keeps something from call to call, so that what it does
     depends on what it was asked before. Each answer to them is judged on inputs on which nothing else was
@@ -65,8 +76,8 @@ class Bank:
     remembering: tuple[str, ...] = ()
     answers: list[Answer] = field(default_factory=list)
 
-    def right(self, part: str) -> Callable[[Callable], Callable]:
-        return self._collect(lambda code: Answer(part, code, True))
+    def right(self, part: str, slow: str = "") -> Callable[[Callable], Callable]:
+        return self._collect(lambda code: Answer(part, code, True, slow=slow))
 
     def wrong(
         self,

@@ -3,7 +3,7 @@
 Names decide, so that the sample is the same on every machine and grows with the course. Of each part it
 holds the first mistake by name for each step that mistakes say they cost, the first of those that
 name no step, and of the bank the first right answers by name and the first wrong one for each set of
-sentences that are true of one. A test holds that together they lose every step of every part.
+sentences that are true of one. Right ones that are slow have a test of their own. A test holds that together they lose every step of every part.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -46,7 +46,7 @@ def mistakes_in_sample(assignment: str, part: str) -> list[Mistake]:
 def answers_in_sample(assignment: str, part: str) -> list[Answer]:
     """The answers of a part's bank that are always tried."""
     bank = [one for one in bank_of(assignment) if one.part == part]
-    right = sorted((one for one in bank if one.right), key=name_of)
+    right = sorted((one for one in bank if one.right and not one.slow), key=name_of)
     wrong = first_of_each([one for one in bank if not one.right], name_of, lambda one: (one.told,))
     return right[:RIGHT_ANSWERS] + wrong
 
