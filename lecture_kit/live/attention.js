@@ -365,7 +365,7 @@ function paintCell(map, i, j, weight, hidden) {
   const cell = map.cells[i][j];
   const [query, key] = [i, j].map(map.back);
   const chosen = query === state.query && key === state.key;
-  cell.textContent = hidden ? '' : share(weight, map.signed, map.narrow);
+  cell.textContent = hidden || map.tiny ? '' : share(weight, map.signed, map.narrow);
   cell.dataset.value = weight;
   cell.classList.toggle('hidden', hidden);
   cell.classList.toggle('shown', query === shownQuery() && key === shownKey());
@@ -378,7 +378,9 @@ function paintCell(map, i, j, weight, hidden) {
 }
 
 function paintMap(map, weights, mask) {
-  map.narrow = map.cells[0][0].offsetWidth < 34;
+  const width = map.cells[0][0].offsetWidth;
+  map.narrow = width < 34;
+  map.tiny = width < 20; // colours alone
   weights.forEach((row, i) => row.forEach((w, j) => paintCell(map, i, j, w, !mask[i][j])));
   const [query, key] = [shownQuery(), shownKey()].map(map.here);
   map.rows.forEach((row, i) => row.classList.toggle('shown', i === query));
