@@ -5,20 +5,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import Future
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbgrader.api import Gradebook
 
 from assignments import allowed_modules
-from autograder.grade.messages import Job
-from autograder.grade.run import attempt
+from autograder.batch.classroom import grade_and_compare
+from autograder.grade.messages import Job, to_json
+from autograder.grade.run import attempt, broken
 from autograder.grade.self_check import NotGradable, check_notebook
 from autograder.sandbox import bubblewrap, client
-from autograder.sandbox.client import KernelClient
+from autograder.sandbox.client import KernelClient, KernelNotStarted
 from autograder.sandbox.forks import Zygote, ZygoteError
 from autograder.sandbox.limits import Limits
-from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, submission
+from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SETTINGS, hand_in, submission
 
 walled = pytest.mark.skipif(ISOLATION != bubblewrap.FULL, reason="no sandbox here")
 
@@ -186,6 +189,36 @@ def test_whoever_checks_a_notebook_at_home_is_told_whose_failure_it_is(
         check_notebook(path)
 
 
+class Failing:
+    """An engine on whose machine no kernel starts."""
+
+    def at_once(self):
+        return 1
+
+    def submit(self, job, seconds):
+        done = Future()
+        done.set_result(to_json(broken(KernelNotStarted("a kernel did not start: planted"))))
+        return done
+
+
+@pytest.mark.long
+def test_in_a_class_a_person_looks_and_nobody_has_a_score(tmp_path):
+    course = tmp_path / "course"
+    hand_in(course, {"ada": submission("right_loops")})
+    (row,) = grade_and_compare(course, ASSIGNMENT, lambda *_: None, (), SETTINGS, Failing()).rows
+    assert row.needs_person and row.failed
+    assert any("a kernel did not start: planted" in reason for reason in row.reasons)
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        grades = gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, "ada").grades
+        worth = [grade for grade in grades if grade.cell.max_score]
+        assert worth and all(
+            grade.auto_score is None and grade.needs_manual_grade for grade in worth
+        )
+    page = course / "feedback" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    text = page.read_text(encoding="utf-8")
+    assert "no fault of yours" in text and "Hand in the file again" not in text
+
+
 # --------------------------------------------------------------------- an engine below /tmp
 
 
@@ -204,7 +237,7 @@ import sys
 from pathlib import Path
 import autograder
 from autograder.sandbox import bubblewrap, kernels
-from autograder.sandbox.client import KernelClient
+from autograder.sandbox.client import KernelClient, KernelNotStarted
 from autograder.sandbox.limits import Limits
 assert Path(autograder.__file__).is_relative_to(sys.prefix), autograder.__file__
 bubblewrap.PACKAGES_INSIDE += tuple(map(Path, sys.argv[1:]))  # others, which this environment borrows
