@@ -322,14 +322,16 @@ PROMPT = cached.step(
     words(B=1, H=2, T=4, d_k=3, d_v=5),
     words(B=2, H=3, T=5, d_k=4, d_v=4),
     words(B=3, H=1, T=1, d_k=6, d_v=2),
-    words(B=12, H=1, T=130, d_k=2, d_v=2),
+    words(B=12, H=1, T=3, d_k=2, d_v=2),
+    words(B=1, H=1, T=130, d_k=1, d_v=2),
     judge=in_calls,
 )
 CONTINUED = cached.step(
     "words after a cache, one by one, in pieces or many at once",
     1,
     words(B=2, H=3, T=1, d_k=4, d_v=5, P=6),
-    words(B=5, H=9, T=20, d_k=4, d_v=5, P=140),
+    words(B=5, H=9, T=2, d_k=4, d_v=5, P=3),
+    words(B=1, H=1, T=20, d_k=1, d_v=2, P=140),
     words(B=1, H=1, T=2, d_k=2, d_v=3, P=1030),  # longer than masks of a fixed size
     words(B=2, H=2, T=5, d_k=3, d_v=6, P=2),
     words(B=3, H=2, T=4, d_k=4, d_v=5, P=1),
@@ -411,8 +413,9 @@ GROUP_OUTPUT = group_attention.step(
     1,
     grouped(B=1, T=4, S=4, d_model=8, H=4, G=2),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=2),
-    grouped(B=3, T=4, S=140, d_model=48, H=12, G=4),
-    grouped(B=40, T=2, S=5, d_model=15, H=5, G=1),
+    grouped(B=1, T=2, S=140, d_model=4, H=2, G=1),
+    grouped(B=1, T=2, S=3, d_model=48, H=12, G=4),
+    grouped(B=40, T=2, S=3, d_model=5, H=5, G=1),
     grouped(B=2, T=1, S=4, d_model=6, H=3, G=3),
     grouped(B=2, T=4, S=1, d_model=7, H=1, G=1),
     judge=output_agrees,
@@ -425,7 +428,7 @@ GROUP_MASKS = group_attention.step(
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=2, mask="B, 1, 1, S", biases=False),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", biases=False),
     grouped(B=3, T=2, S=4, d_model=8, H=4, G=2, mask="H, 1, S", biases=False),
-    grouped(B=2, T=130, S=7, d_model=10, H=5, G=1, mask="B, 1, T, S", biases=False),
+    grouped(B=2, T=130, S=3, d_model=4, H=2, G=1, mask="B, 1, T, S", biases=False),
     replace(grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="T, S", blind="all"), random=True),
     replace(
         grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", blind="one"), random=True
@@ -475,7 +478,10 @@ BLOCKS = online.step(
     tiles((1, 2), T=1, S=8, block_size=8),
     tiles((2, 1, 2), T=3, S=9, block_size=4, d_k=5, d_v=2),
     tiles((2,), T=3, S=10, block_size=3, apart=3.0),
-    tiles((17,), T=40, S=150, block_size=64, d_k=20, d_v=30),
+    tiles((17,), T=2, S=5, block_size=4),
+    tiles((), T=40, S=5, block_size=3),
+    tiles((), T=2, S=150, block_size=64),
+    tiles((), T=2, S=6, block_size=4, d_k=20, d_v=30),
 )
 ANY_SCORES = online.step(
     "masks of every shape, hidden blocks and rows, scores of any size",
@@ -501,9 +507,9 @@ LITTLE_MEMORY = online.step(
     "no large piece of memory; float64, inputs as they were, any layout, gradients",
     1,
     # in blocks so small that sums for each, kept up to the end, are more than the scores
-    tiles((4, 3), T=2, S=600, block_size=6, d_k=2, d_v=3, memory=True),
-    tiles((4, 3), T=1, S=600, block_size=16, d_k=2, d_v=3, mask=(1, 600), memory=True),
-    tiles((4, 3), T=1, S=600, block_size=16, d_k=2, d_v=3, mask=(4, 1, 1, 600), memory=True),
+    tiles((2,), T=2, S=300, block_size=3, d_k=2, d_v=3, memory=True),
+    tiles((2, 2), T=1, S=240, block_size=6, d_k=2, d_v=3, mask=(1, 240), memory=True),
+    tiles((2, 2), T=1, S=240, block_size=6, d_k=2, d_v=3, mask=(2, 1, 1, 240), memory=True),
     tiles((2, 3), T=4, S=7, block_size=3, mask=(4, 7)).in_float64(),
     tiles((2, 3), T=4, S=7, block_size=3, mask=(4, 7)).with_gaps(),
     tiles((2,), T=3, S=7, block_size=2, mask=(3, 7)).in_float64().with_gradients(),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from assignments.common.layers import drawn_mask
+from assignments.common.layers import drawn_mask, near_mask
 from autograder.checks.cases import Build, Case, Chain, Randn
 from autograder.checks.check import Part
 from autograder.checks.compare import kind_of, values_agree
@@ -186,6 +186,7 @@ def layer(
     *,
     mask: str = "",
     blind: str = "",
+    near: bool = False,
     last: int | None = None,
     own: bool = False,
     base: float | None = None,
@@ -199,6 +200,7 @@ def layer(
 
     Args:
         blind: "all heads" if the mask's first row shows nothing, "one head" if one of one head does not.
+        near: the mask shows each word itself and the two before it.
         silent: the weights of this layer are zero.
         before: on what the block was used before: "as many words", with a mask and positions, or
             "fewer words", without.
@@ -210,7 +212,7 @@ def layer(
         if mask:
             sizes = {"B": B, "H": H, "T": T, "1": 1}
             shape = tuple(sizes[axis] for axis in mask.split(", "))
-            seen = drawn_mask(randn, shape, blind == "all heads")
+            seen = near_mask(T) if near else drawn_mask(randn, shape, blind == "all heads")
             if blind == "one head":
                 seen[0, 1, 2] = False
         arguments: list[Any] = [randn(B, T, d_model)]
@@ -326,7 +328,7 @@ ROOT = rms.step(
     "the one parameter, of ones in a new module",
     1,
     tokens(2, 3, 5),
-    tokens(12, 140, 7, centre=3.0),
+    tokens(12, 140, 3, centre=3.0),
     tokens(6),
     tokens(2, 3, 4, 5, size=400.0),
     tokens(4, 4, 4),
@@ -411,8 +413,10 @@ GATE = gated.step(
     "SiLU of `w_gate`, times `w_up`, through `w_down`, three maps without biases and nothing else",
     1,
     network(2, 3, 5, d_ff=7),
-    network(3, 4, 60, d_ff=140),
-    network(12, 150, 4, d_ff=4, size=4.0),
+    network(1, 2, 60, d_ff=3),
+    network(1, 2, 3, d_ff=140),
+    network(12, 3, 4, d_ff=4, size=4.0),
+    network(1, 150, 2, d_ff=3),
     network(1, 1, 5, d_ff=1),
     new("SwiGLU", 5, 7),
     judge=is_made_or_right,
@@ -457,9 +461,12 @@ FEEDS = block.step(
     "SwiGLU on the normed sum is added to the sum, with masks of every shape and no further weights",
     1,
     layer(B=2, T=3, d_model=8, H=2, d_ff=5, silent="w_o"),
-    layer(B=1, T=130, d_model=48, H=8, d_ff=70),
+    layer(B=1, T=40, d_model=2, H=1, d_ff=2),
+    layer(B=1, T=2, d_model=16, H=8, d_ff=3),
+    layer(B=1, T=2, d_model=4, H=1, d_ff=70),
     layer(B=1, T=1, d_model=8, H=4, d_ff=3),
     layer(B=2, T=5, d_model=12, H=3, d_ff=7, mask="T, T"),
+    layer(B=1, T=130, d_model=2, H=1, d_ff=2, mask="T, T", near=True),
     layer(B=2, T=5, d_model=8, H=4, d_ff=7, mask="B, H, T, T", blind="one head"),
     layer(B=3, T=4, d_model=8, H=2, d_ff=5, mask="H, 1, T"),
     replace(layer(B=2, T=4, d_model=8, H=2, d_ff=5, mask="T, T", blind="all heads"), random=True),
@@ -477,7 +484,7 @@ BLOCK_MANNERS = block.step(
     layer(B=2, T=5, d_model=8, H=2, d_ff=5, before="as many words"),
     layer(B=2, T=5, d_model=8, H=2, d_ff=5, mask="T, T", last=120, before="as many words"),
     layer(B=2, T=5, d_model=8, H=2, d_ff=5, before="fewer words"),
-    layer(B=60, T=5, d_model=8, H=2, d_ff=5, training=True),
+    layer(B=60, T=2, d_model=4, H=1, d_ff=3, training=True),
     refused(d_model=10, H=4),
     refused(d_model=9, H=2),
     layer(

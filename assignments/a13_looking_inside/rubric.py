@@ -15,6 +15,7 @@ from course_utils import inside, modern
 LECTURE = "../../lectures/12_looking_inside.ipynb"
 WORDS, MANY_WORDS, D_FF = 11, 307, 5
 DEEP, SHALLOW, NARROW, LARGE = (3, 2, 6), (2, 3, 4), (4, 3, 2), (2, 9, 4)  # L, H, d_k
+THIN = 2, 1, 2  # for long sentences
 
 
 # ------------------------------------------------------------------------------ what is drawn
@@ -334,7 +335,8 @@ SILENCED = ablation.step(
     ablated(DEEP, B=3, T=4, heads=[(1, 1), (1, 1)]),
     ablated(SHALLOW, B=2, T=4, heads=[]),
     ablated(NARROW, B=1, T=5, heads=[(3, 2), (0, 1)], form=tuple),
-    ablated(LARGE, B=2, T=30, heads=[(1, 5), (0, 8)], form=set),
+    ablated(LARGE, B=1, T=2, heads=[(1, 5), (0, 8)], form=set),
+    ablated(THIN, B=1, T=60, heads=[(1, 0)]),
 )
 REPLACED = ablation.step(
     "with `means`, it becomes the mean of that head, at every sentence and position",
@@ -379,7 +381,8 @@ PATCHED = patching.step(
     patched(DEEP, B=2, T=5, layer=1, position=1),
     patched(DEEP, B=3, T=4, layer=0, position=2),
     patched(NARROW, B=2, T=6, layer=3, position=5),
-    patched(LARGE, B=2, T=30, layer=1, position=0),
+    patched(LARGE, B=1, T=2, layer=1, position=0),
+    patched(THIN, B=1, T=60, layer=1, position=0),
     patched(SHALLOW, B=2, T=3, layer=0, position=0),
 )
 PATCH_MANNERS = patching.step(
@@ -418,7 +421,8 @@ ROWS = looking.step(
     "the logits of the embeddings and of the stream after each layer, the last ones the model's own",
     1,
     lens(SHALLOW, B=1, T=5),
-    lens(LARGE, B=1, T=20),
+    lens(LARGE, B=1, T=2),
+    lens(THIN, B=1, T=60),
     lens(NARROW, B=3, T=6),
     lens((1, 2, 4), B=2, T=3),
 )

@@ -31,6 +31,14 @@ def drawn_mask(randn: Randn, shape: tuple[int, ...], blind: bool = False) -> Ten
     return mask
 
 
+def near_mask(length: int) -> Tensor:
+    """A mask (length, length) of a long sentence, in which each word sees itself and the two before it.
+
+    Who skips hidden words has little to do, so the sentence may be long.
+    """
+    return torch.ones(length, length, dtype=torch.bool).tril().triu(-2)
+
+
 def drawn_mask_of_heads(randn: Randn, shape: tuple[int, ...]) -> Tensor:
     """A mask (B, H, T, S) like `drawn_mask`, in which one head's first row alone shows nothing."""
     mask = drawn_mask(randn, shape)

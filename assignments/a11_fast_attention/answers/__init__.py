@@ -7,5 +7,6 @@ from assignments.a11_fast_attention.answers import (  # noqa: F401 (each fills t
     published,
     right_at_first,
     sliding_window_mask,
+    slow,
 )
 from assignments.a11_fast_attention.answers.bank import BANK  # noqa: F401

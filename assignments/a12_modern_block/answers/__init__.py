@@ -6,6 +6,7 @@ from assignments.a12_modern_block.answers import (  # noqa: F401 (each fills the
     published,
     right_at_first,
     rms_norm,
+    slow,
     swiglu,
 )
 from assignments.a12_modern_block.answers.bank import BANK  # noqa: F401

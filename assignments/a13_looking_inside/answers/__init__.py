@@ -6,6 +6,7 @@ from assignments.a13_looking_inside.answers import (  # noqa: F401 (each fills t
     logit_lens,
     patch_activation,
     published,
+    slow,
     wrong_ablate_heads,
     wrong_patch_activation,
 )

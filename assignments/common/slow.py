@@ -1,0 +1,160 @@
+"""What slow right answers to several assignments are made of.
+
+The first half goes through single numbers, as a beginner does who writes a sum down. The second half
+multiplies everything with everything, and sums what belongs together.
+
+Shapes: B batch, H heads, T queries, S keys, D width, d_k = D / H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+Numbers = Sequence[Tensor]
+
+# --------------------------------------------------------------------------- number by number
+
+
+def each_word(change: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """Change the words (D,) of x (..., D) one after the other."""
+    if x.dim() == 1:
+        return change(x)
+    return torch.stack([each_word(change, part) for part in x])
+
+
+def mapped(layer: nn.Linear, word: Tensor) -> Tensor:
+    """What a linear map makes of one word (D,)."""
+    made = []
+    for i in range(layer.out_features):
+        total = word.new_zeros(()) if layer.bias is None else layer.bias[i]
+        for j in range(layer.in_features):
+            total = total + layer.weight[i, j] * word[j]
+        made.append(total)
+    return torch.stack(made)
+
+
+def rectified(word: Tensor) -> Tensor:
+    """ReLU of one word (D,)."""
+    return torch.stack([number if number > 0 else 0 * number for number in word])
+
+
+def normed(norm: nn.LayerNorm, word: Tensor) -> Tensor:
+    """Layer norm of one word (D,)."""
+    D = len(word)
+    mean = sum(word[j] for j in range(D)) / D
+    variance = sum((word[j] - mean) * (word[j] - mean) for j in range(D)) / D
+    root = (variance + norm.eps) ** 0.5
+    return torch.stack([(word[j] - mean) / root * norm.weight[j] + norm.bias[j] for j in range(D)])
+
+
+def shares(scores: Numbers) -> list[Tensor]:
+    """Softmax of some scores."""
+    largest = scores[0]
+    for score in scores:
+        largest = max(largest, score)
+    powers = [(score - largest).exp() for score in scores]
+    total = sum(powers)
+    return [power / total for power in powers]
+
+
+def weighed(query: Tensor, key: Tensor, value: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+    """Scaled dot-product attention of one head: (T, d_k), (S, d_k), (S, d_v), bool (T, S)."""
+    (T, d_k), (S, d_v) = query.shape, value.shape
+    nothing = value.new_zeros(())
+    output, weights = [], []
+    for t in range(T):
+        scores, where = [], []
+        for s in range(S):
+            if seen[t, s]:
+                score = nothing
+                for j in range(d_k):
+                    score = score + query[t, j] * key[s, j]
+                scores.append(score / d_k**0.5)
+                where.append(s)
+        row = [nothing] * S
+        for s, share in zip(where, shares(scores) if scores else [], strict=True):
+            row[s] = share
+        word = []
+        for j in range(d_v):
+            total = nothing
+            for s in where:
+                total = total + row[s] * value[s, j]
+            word.append(total)
+        output.append(torch.stack(word))
+        weights.append(torch.stack(row))
+    return torch.stack(output), torch.stack(weights)
+
+
+def seen_by_heads(mask: Tensor | None, *shape: int) -> Tensor:
+    """A mask of all axes (B, H, T, S)."""
+    return torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape)
+
+
+def attended(
+    attention: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """The output (B, T, D) of multi-head attention, whose weights are those of ``attention``."""
+    (B, T, D), S, H = query.shape, key.shape[1], attention.num_heads
+    seen, d_k = seen_by_heads(mask, B, H, T, S), D // H
+    sentences = []
+    for b in range(B):
+        q, k, v = (
+            each_word(lambda word, layer=layer: mapped(layer, word), x[b])
+            for layer, x in ((attention.w_q, query), (attention.w_k, key), (attention.w_v, value))
+        )
+        heads = []
+        for h in range(H):
+            part = slice(h * d_k, (h + 1) * d_k)
+            heads.append(weighed(q[:, part], k[:, part], v[:, part], seen[b, h])[0])
+        joined = torch.cat(heads, dim=1)
+        sentences.append(each_word(lambda word: mapped(attention.w_o, word), joined))
+    return torch.stack(sentences)
+
+
+# ------------------------------------------------------------------ everything with everything
+
+
+def mapped_at_once(layer: nn.Linear, x: Tensor) -> Tensor:
+    """What a linear map makes of x (..., D), with all products (..., out, in) side by side."""
+    made = (x.unsqueeze(-2) * layer.weight).sum(-1)
+    return made if layer.bias is None else made + layer.bias
+
+
+def normed_at_once(norm: nn.LayerNorm, x: Tensor) -> Tensor:
+    """Layer norm of x (..., D)."""
+    D = x.shape[-1]
+    apart = x - (x.unsqueeze(-2) * torch.ones(D, D, dtype=x.dtype)).sum(-1) / D
+    variance = torch.einsum("...i,...i->...", apart, apart).unsqueeze(-1) / D
+    return apart / (variance + norm.eps).sqrt() * norm.weight + norm.bias
+
+
+def weighed_at_once(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Scaled dot-product attention for any leading axes."""
+    scores = (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(-1) / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e30)
+    powers = (scores - scores.max(-1, keepdim=True).values).exp()
+    if mask is not None:
+        powers = powers * mask
+    total = powers.sum(-1, keepdim=True)
+    weights = powers / total.masked_fill(total == 0, 1)
+    return (weights.unsqueeze(-1) * value.unsqueeze(-3)).sum(-2), weights
+
+
+def attended_at_once(
+    attention: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """The output (B, T, D) of multi-head attention, whose weights are those of ``attention``."""
+    H = attention.num_heads
+    q, k, v = (
+        mapped_at_once(layer, x).unflatten(-1, (H, -1)).transpose(1, 2)
+        for layer, x in ((attention.w_q, query), (attention.w_k, key), (attention.w_v, value))
+    )
+    output, _ = weighed_at_once(q, k, v, mask)
+    w_o = attention.w_o.weight.unflatten(1, (H, -1))
+    return torch.einsum("bhtd,ohd->bto", output, w_o) + attention.w_o.bias
