@@ -269,13 +269,16 @@ def test_views_on_one_page_leave_each_other_alone(browser, show):
     assert browser.execute_script(visible) == [0, 0], "no table beside a view that works"
 
 
-# where the map stands beside the calculation or above it, and whether the frame is as high as its page
+# whether the calculation stands beside the map or below it, each with the answer at its place, in a
+# frame that is as high as its page
 LAID_OUT = """const frame = document.querySelector('iframe.live-view');
     const { height, width } = frame.getBoundingClientRect(), inside = frame.contentDocument;
     const [look, way] = ['.look', '.calculation'].map(name =>
         inside.querySelector(name)?.getBoundingClientRect());
     if (!look || !width || Math.abs(inside.body.getBoundingClientRect().height - height) > 1) return null;
-    return way.left >= look.right ? 'beside' : way.top >= look.bottom ? 'below' : 'neither'"""
+    const answersAt = inside.querySelector('.told').parentElement.className;
+    if (way.left >= look.right && answersAt === 'calculation') return 'beside';
+    return way.top >= look.bottom && answersAt === 'look' ? 'below' : 'neither'"""
 
 
 @pytest.mark.parametrize("unseen", ["display:none", "margin-top:9000px;content-visibility:auto"])
