@@ -25,6 +25,8 @@ FRAMES = "[...document.querySelectorAll('iframe.live-view')]"
 LOADED = f"""return {FRAMES}.filter(frame => frame.contentDocument?.readyState === 'complete'
     && frame.contentDocument.querySelector('main > :not(noscript)')).length"""
 SHOW = f"{FRAMES}[arguments[0]].scrollIntoView()"
+SHOW_THE_VIEW = f"""{FRAMES}.find(frame => frame.contentDocument.querySelector('main')
+    .dataset.view !== 'question').scrollIntoView()"""
 BUSY = f"return {FRAMES}[arguments[0]].contentDocument.querySelector('main').ariaBusy === 'true'"
 FOLLOW = """const link = [...document.querySelectorAll('a')].find(link =>
     link.checkVisibility() && link.textContent.startsWith(arguments[0]));
@@ -70,7 +72,9 @@ def resize(browser):
         size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
+    browser.set_script_timeout(PATIENCE)  # of a page that has no time to answer
     yield to
+    browser.set_script_timeout(30)
     browser.get("about:blank")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -101,6 +105,8 @@ def look_through(browser, lecture, resize, widths):
             browser.execute_script(SHOW, view)
             assert not wait(browser, BUSY, view, until=lambda busy: not busy)
         found += [f"page {width} wide: {fault}" for fault in faults(browser)]
+        browser.execute_script(SHOW_THE_VIEW)
+        browser.save_screenshot(str(SCREENSHOTS / f"first_look_{lecture.name[:2]}_{width}.png"))
     return found
 
 
