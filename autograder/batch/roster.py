@@ -66,8 +66,10 @@ def roster_of(course: Path) -> Roster:
         if not student:
             continue
         _refuse_odd(table, row, student, path)
-        *said, number = (cut(" ".join(row[place].split()), LONGEST_NAME) for place in places)
-        person = Enrolled(*said, plain_id(number))
+        first, last, email, number = (
+            cut(" ".join(row[place].split()), LONGEST_NAME) for place in places
+        )
+        person = Enrolled(first, last, email, plain_id(number))
         twin = twins.setdefault(usual_id(student), student)
         if twin != student or found.setdefault(twin, person) != person:
             raise TableError(

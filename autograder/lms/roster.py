@@ -32,7 +32,7 @@ def read_gradebook(path: Path) -> GradebookCsv:
         TableError: it is none.
     """
     table = read_table(path)
-    kinds = [*CANVAS.tables, BrightspaceGrades, *MOODLE.tables]
+    kinds: list[type[GradebookCsv]] = [*CANVAS.tables, BrightspaceGrades, *MOODLE.tables]
     return next((kind for kind in kinds if kind.knows(table)), GradebookCsv)(table)
 
 
