@@ -189,7 +189,9 @@ RIGHT = [
 @pytest.mark.parametrize(
     ("part", "answer"),
     [
-        pytest.param(*one.values, id=one.id, marks=pytest.mark.slow if number % 5 else pytest.mark.long)
+        pytest.param(
+            *one.values, id=one.id, marks=pytest.mark.slow if number % 5 else pytest.mark.long
+        )
         for number, one in enumerate(RIGHT)
     ],
 )
