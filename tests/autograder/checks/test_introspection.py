@@ -292,6 +292,7 @@ def test_nobody_of_the_sample_class_does(path):
     assert found == ""
 
 
+@pytest.mark.long
 def test_hardly_any_right_answer_is_asked_twice():
     """The rest is asked again, which costs time and no points."""
     codes = [each.code for name in known() for each in bank_of(name) if each.right]
@@ -300,6 +301,7 @@ def test_hardly_any_right_answer_is_asked_twice():
     assert len(twice) <= 0.05 * len(codes), len(twice)
 
 
+@pytest.mark.long
 def test_few_notebooks_with_odd_lines_in_them_are_asked_twice():
     """They were collected for what is odd about them: files, streams, the environment, packages not there."""
     works = [notebook_of(work).cells for work in HANDED_IN.values()]
