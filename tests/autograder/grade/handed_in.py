@@ -20,6 +20,7 @@ from tests.sample_class import ASSIGNMENT, ROOT
 
 A2 = ASSIGNMENT
 A5, A6, A7 = "a5_multi_head_attention", "a6_positional_encoding", "a7_dropout_and_layer_norm"
+A3 = "a3_scaled_dot_product_attention"
 A9 = "a9_transformer"
 FIRST, CONTEXT, BATCH, EQUIVARIANT = (
     "attention_weights",
@@ -634,6 +635,14 @@ HANDED_IN: dict[str, HandedIn] = {
             "            for d in range(x.shape[1]):\n                total = total + x[i, d] * x[j, d]\n"
             "            scores[i, j] = total\n    return torch.softmax(scores, dim=1)"
         }
+    ),
+    "a product of four arrays at once": HandedIn(
+        assignment=A3,
+        answers={
+            "numpy_self_attention": "def numpy_self_attention(X, Wq, Wk, Wv):\n"
+            '    scores = np.einsum("td,dk,ek,se->ts", X, Wq, Wk, X) / np.sqrt(Wk.shape[1])\n'
+            "    weights = stable_softmax(scores)\n    return weights @ (X @ Wv), weights"
+        },
     ),
     # one slip, on which later parts build
     "a decoder's last norm left out": HandedIn(
