@@ -26,14 +26,14 @@ author: setup  ## write, and grade in the formgrader: JupyterLab on the course's
 
 TESTS = tests lectures solutions
 # bytecode is kept, since without it every run rewrites the asserts of some 200 files anew
-PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --nbval
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 test: setup lint  ## notebooks, references, a sample of the answers (TESTS=tests/build for a part)
-	@$(PYTEST) -m "not slow and not long" $(TESTS)
+	@$(PYTEST) --nbval -m "not slow and not long" $(TESTS)
 
 test-all: test test-long  ## the same, and all lectures and answers, whole classes, services, browsers, the website: what CI runs
 
 test-long: setup  ## what `make test` leaves to `make test-all`
-	@$(PYTEST) -m "long and not slow" $(TESTS)
+	@$(PYTEST) -m "long and not slow" --nbval $(TESTS)
 
 test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 and 8 with others, planted faults
 	@$(PYTEST) -m slow tests

@@ -330,7 +330,6 @@ def is_found(fault: Fault, root: Path) -> bool:
 def _status(tests: Iterable[str], root: Path) -> int:
     command = [
         sys.executable,
-        "-B",
         "-m",
         "pytest",
         "-x",
@@ -339,8 +338,13 @@ def _status(tests: Iterable[str], root: Path) -> int:
         "-m",
         "not slow",
     ]
-    # the copy's own packages, and not those that this environment knows by their place
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
+    # the copy's own packages, and not those that this environment knows by their place; compiled once
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(root),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
     return subprocess.run(
         [*command, *tests], cwd=root, env=environment, stdout=subprocess.DEVNULL, check=False
     ).returncode

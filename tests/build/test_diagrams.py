@@ -88,6 +88,7 @@ def test_what_has_a_role_is_not_called_something_else(name):
     assert misnamed(figure_of(name)) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DIAGRAMS)
 def test_words_keep_their_distance(name):
     style.refuse_touching_words(figure_of(name))

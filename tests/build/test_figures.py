@@ -33,6 +33,7 @@ def draw(name, folder, hash_seed):
     return (folder / f"{name}.svg").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["norm_axes", "words_to_context", "hero", "feedback_map"])
 def test_a_figure_is_drawn_byte_for_byte_the_same(name, tmp_path):
     assert draw(name, tmp_path / "one", "1") == draw(name, tmp_path / "other", "2")

@@ -12,6 +12,8 @@ from tools import website
 from tools.handout import main as make_handout
 from tools.part import WHOLE, PartError, part_of
 
+pytestmark = pytest.mark.long
+
 ONLY = "1-8 -a5"
 LEFT_OUT = re.compile(r"(lectures/(09|10|11|12)_\w+|exercises/a(5|10|11|12|13)_\w+/\w+)\.ipynb")
 MARKDOWN = re.compile(r"\]\(([^)\s#]+)[^)\s]*\)")
@@ -142,7 +144,6 @@ def test_what_the_site_is_made_of_leads_nowhere_else(part, tmp_path, monkeypatch
     assert "09_one_half_alone" not in home
 
 
-@pytest.mark.long
 def test_every_link_of_the_built_site_leads_to_a_page_that_is_there(part, tmp_path):
     site = tmp_path / "site"
     website.build(site, part=part)
