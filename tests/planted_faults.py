@@ -301,7 +301,7 @@ FAULTS: tuple[Fault, ...] = (
         "batch/roster.py",
         "batch/test_roster.py",
         {
-            "twins.setdefault(usual_id(row[ids]), row[ids])": "row[ids]",
+            "twins.setdefault(usual_id(student), student)": "student",
             "if is_rounded(student):": "if not student:",
             "if twin != name and name not in there:": "if twin != name and name in there:",
         },
