@@ -3,7 +3,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout
+.PHONY: help setup lab author classroom test test-all test-long test-slow bench lint build figures sample grade feedback-zip handout
 .PHONY: solutions-handout accuracy lock pdf questions site slides new-assignment new-lecture
 
 help:  ## list the jobs
@@ -25,17 +25,19 @@ author: setup  ## write, and grade in the formgrader: JupyterLab on the course's
 	@$(BIN)/python tools/lab.py --author $(LAB_FLAGS)
 
 TESTS = tests lectures solutions
-# ONCE=build/passed: tests that passed in an earlier run with the same file are not run again
 # bytecode is kept, since without it every run rewrites the asserts of some 200 files anew
-PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadscope $(if $(ONCE),--once $(ONCE))
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --nbval
 test: setup lint  ## notebooks, references, a sample of the answers (TESTS=tests/build for a part)
-	@$(PYTEST) --nbval -m "not slow and not long" $(TESTS)
+	@$(PYTEST) -m "not slow and not long" $(TESTS)
 
-test-all: setup lint  ## the same, all lectures and answers, whole classes, services, browsers, the website: what CI runs
-	@$(PYTEST) --nbval $(TESTS)
+test-all: test test-long  ## the same, and all lectures and answers, whole classes, services, browsers, the website: what CI runs
 
-test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 and 8 with others
+test-long: setup  ## what `make test` leaves to `make test-all`
+	@$(PYTEST) -m "long and not slow" $(TESTS)
+
+test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 and 8 with others, planted faults
 	@$(PYTEST) -m slow tests
+	@$(BIN)/python -m tests.planted_faults
 
 lint: setup  ## ruff, mypy and the grader's import rules on all Python; Prettier and ESLint on what browsers run
 	@ruff check . && ruff format --check . && mypy && lint-imports && python -m tools.web_style

@@ -19,15 +19,17 @@ from typing import TypeVar
 
 from autograder.alarms import is_to_be_done_whole
 
-# what is handed in: bytes of a notebook's file, of what is left of it without old outputs, and of all
-# files beside it; how many files, how deep, and bytes of a file's or folder's name
-LARGEST_FILE, LARGEST_NOTEBOOK, LARGEST_FILES = 48 << 20, 16 << 20, 16 << 20
+# what is handed in: bytes of a notebook's file, of what is left of it without old outputs and the largest
+# pictures, and of all files beside it; how many files, how deep, and bytes of a file's or folder's name
+LARGEST_FILE, LARGEST_NOTEBOOK, LARGEST_FILES = 128 << 20, 16 << 20, 16 << 20
 MOST_FILES, DEEPEST_FOLDER, LONGEST_NAME = 300, 8, 200
 LONGEST_TIME = 100  # bytes of the file that says when it came in
 # of one account in the exchange: folders that are looked at, the newest, and those that are taken before
 # others have their turn, and that wait to be graded
 MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING = 1_000, 5, 20
 MOST_CELLS = 2_000
+# of one cell in a large notebook: bytes of nbgrader's marks, values in what is attached, bytes of its fields' names
+LARGEST_MARKS, MOST_ATTACHED, SIZE_OF_FIELDS = 2_000, 1_000, 100
 MOST_LINES = 200_000  # of all cells; the format stores each by itself
 
 # tables of people: bytes of the file, rows, and cells of all rows; bytes of a file with a

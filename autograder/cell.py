@@ -12,6 +12,7 @@ from autograder.checks.course import load
 from autograder.checks.decide import decide
 from autograder.checks.rendering import as_bundle
 from autograder.checks.verdicts import PartVerdict
+from autograder.probe.first_uses import get_ready_for
 from autograder.probe.probe import answer
 
 _decided: dict[tuple[str, str], PartVerdict] = {}
@@ -34,20 +35,20 @@ def grade(assignment_name: str, part_name: str) -> float:
     """
     shell = get_ipython()
     assignment = load(assignment_name)
+    earlier = {name: one for (owner, name), one in _decided.items() if owner == assignment_name}
+    cells = [
+        cell
+        for cell in shell.history_manager.input_hist_raw
+        if cell.strip() and "autograder.cell" not in cell
+    ]
+    get_ready_for("\n".join(cells))
     verdict = decide(
         assignment,
         assignment.part(part_name),
         probe=lambda message: answer(message, shell.user_ns),
-        cells=[
-            cell
-            for cell in shell.history_manager.input_hist_raw
-            if cell.strip() and "autograder.cell" not in cell
-        ],
-        failed_before=[
-            name
-            for (owner, name), earlier in _decided.items()
-            if owner == assignment_name and not earlier.right
-        ],
+        cells=cells,
+        failed_before=[name for name, one in earlier.items() if not one.right],
+        right_before=[name for name, one in earlier.items() if one.right],
     )
     _decided[assignment_name, part_name] = verdict
     display(as_bundle(verdict), raw=True)

@@ -18,6 +18,7 @@ LONGEST_TEXT = 400
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 # how a cell begins that a spreadsheet works out, perhaps behind quotes that it takes away
 FORMULA = re.compile(r"(^|;)[\s\"]*(?=[=+\-@])")
+WHOLE = re.compile(r"#?(\d+)[.,]0+|#(.+)", re.DOTALL)  # an id as other programs write it
 ROUNDED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 
@@ -93,6 +94,17 @@ def _folded(text: str) -> str:
 def usual_id(text: str) -> str:
     """An id without spaces around it and without the difference of large and small letters."""
     return unicodedata.normalize("NFC", text).strip().casefold()
+
+
+def plain_id(text: str) -> str:
+    """An id as it was before another program wrote it into a table.
+
+    Brightspace puts a # in front, so that a spreadsheet takes it for a text. A program that read a column of
+    numbers with an empty cell in it, as pandas does, writes 101.0 for 101.
+    """
+    text = text.strip()
+    written = WHOLE.fullmatch(text)
+    return (written[1] or written[2]) if written else text
 
 
 def without_zeros(text: str) -> str:

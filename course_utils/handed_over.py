@@ -2,9 +2,6 @@
 
 Where an answer runs, it is made there by its name, since neither can travel as data. Assignment 2 is asked
 about the functions, (T, D) in and T rows out, and assignment 9 decodes with the model. They hold no answer.
-
-The functions are written in what of Python PyTorch's own compiler understands: what an answer is given
-is none of them but an operation that PyTorch carries out for it.
 """
 
 from __future__ import annotations
@@ -117,20 +114,13 @@ def in_three_axes(x: Tensor) -> Tensor:
 
 
 def _positions(x: Tensor) -> Tensor:
-    return torch.ones_like(x[:, :1]).cumsum(0) - 1
+    """The number of each row, (T, 1)."""
+    return torch.arange(len(x), dtype=x.dtype).unsqueeze(1)
 
 
 def all_pairs(x: Tensor) -> Tensor:
     """Distances between rows, shape (T, T): permutes along both axes, so not equivariant."""
     return torch.cdist(x, x)
-
-
-FUNCTIONS = (
-    doubled, unchanged, centred, share_of_total, total_everywhere, row_lengths,
-    running_sum, backwards, sorted_rows, minus_first, slightly_positional, barely_positional,
-    large_and_barely_positional, large_and_positional, nearly_nothing, small_and_positional,
-    last_column_positional, first_everywhere, minus_first_everywhere, in_three_axes, all_pairs,
-)  # fmt: skip
 
 
 class Backwards(nn.Module):

@@ -6,15 +6,6 @@ import pytest
 from filelock import FileLock
 
 from autograder import patches
-from tests.hooks import (  # noqa: F401
-    pytest_addoption,
-    pytest_collection_modifyitems,
-    pytest_deselected,
-    pytest_sessionfinish,
-    pytest_terminal_summary,
-    pytest_testnodedown,
-    pytest_xdist_make_scheduler,
-)
 from tests.sample_class import grade, hand_in, whole_class
 
 

@@ -1,4 +1,4 @@
-"""What takes long begins first; a test that ends its worker fails alone, and all others are run."""
+"""Whatever shares a kernel, a folder or verdicts stays on one worker, and what takes longest begins first."""
 
 import os
 import re
@@ -10,103 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.scheduling import Together, seconds_in
+import conftest
 
 ROOT = Path(__file__).parents[1]
-CONFTEST = """
-from tests.scheduling import Together, longest_first
-
-def pytest_collection_modifyitems(items):
-    longest_first(items)
-
-def pytest_xdist_make_scheduler(config, log):
-    return Together(config, log)
-"""
-TESTS = """
-import os, signal, pytest
-
-@pytest.mark.parametrize("number", range({tests}))
-def test_one(number):
-    if number in {deadly}:
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_lecture_takes_the_seconds_that_its_cells_say():
-    lectures = sorted(ROOT.glob("lectures/*.ipynb"))
-    seconds = {path.stem: seconds_in(path) for path in lectures}
-    source = (ROOT / "sources/lectures/08_transformer.py").read_text(encoding="utf-8")
-    said = [int(number) for number in re.findall(r"^# %%.* seconds=(\d+)$", source, re.MULTILINE)]
-    assert seconds["08_transformer"] == sum(said) > 0
-
-
-def ran_in(folder, files, workers):
-    """Run files of tests there with this scheduler, and return what pytest said."""
-    (folder / "conftest.py").write_text(CONFTEST)
-    for name, (tests, deadly) in files.items():
-        (folder / name).write_text(TESTS.format(tests=tests, deadly=deadly))
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-pxdist", f"-n{workers}", "--dist=loadscope", "."],
-        cwd=folder,
-        env=os.environ
-        | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=120,
-    )
-    return ran.stdout
-
-
-LONG = """
-import pytest
-pytestmark = pytest.mark.long
-def test_one(): pass
-"""
-
-
-@pytest.mark.long
-def test_what_is_long_begins_first_and_what_is_spread_comes_last(tmp_path):
-    files = {"test_few.py": (2, []), "test_many.py": (5, []), "test_run.py": (7, [])}
-    (tmp_path / "test_slow.py").write_text(LONG)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = long: takes long\n")
-    began = re.findall(r"PASSED (\w+)\.py", ran_in(tmp_path, files, 1))
-    assert len(began) == 15
-    assert list(dict.fromkeys(began)) == ["test_slow", "test_many", "test_few", "test_run"]
-
-
-def test_the_notebook_that_trains_longest_comes_first_of_all():
-    ids = ["tests/test_a.py::test", "lectures/02_basic_self_attention.ipynb::Cell 0"]
-    ids += ["lectures/08_transformer.ipynb::Cell 0", "tests/test_checks.py::test[a4_masks-f-x-0]"]
-    scheduler = Together(SimpleNamespace(rootpath=ROOT, getvalue=lambda name: ["popen"]))
-    scopes = sorted(map(scheduler._split_scope, ids), key=scheduler._lateness)
-    assert scopes == [
-        "lectures/08_transformer.ipynb",
-        "lectures/02_basic_self_attention.ipynb",
-        "tests/test_a.py",
-        "the answers to a4_masks-f",
-    ]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"test_first.py": (9, [4]), "test_second.py": (9, []), "test_third.py": (9, [])},
-        {"test_run.py": (12, [0, 5]), "test_second.py": (3, [])},
-        {"test_run.py": (4, [3]), "test_second.py": (3, [2])},
-        {"test_only.py": (1, [0])},
-    ],
-    ids=["one file", "spread", "at the end", "nothing else"],
-)
-def test_a_worker_that_dies_takes_one_test_with_it(tmp_path, files):
-    ran = ran_in(tmp_path, files, 2)
-    died = sum(len(deadly) for _, deadly in files.values())
-    passed = sum(tests for tests, _ in files.values()) - died
-    said = f"{died} failed, {passed} passed" if passed else f"{died} failed"
-    assert said in ran.splitlines()[-1], ran
-
-
 STEPS = """
 import shutil
 done = []
@@ -125,6 +31,47 @@ def test_third():
 BARE = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
+def test_a_lecture_takes_the_seconds_that_its_cells_say():
+    source = (ROOT / "sources/lectures/08_transformer.py").read_text(encoding="utf-8")
+    said = [int(number) for number in re.findall(r"^# %%.* seconds=(\d+)$", source, re.MULTILINE)]
+    assert conftest.seconds_in(ROOT / "lectures/08_transformer.ipynb") == sum(said) > 0
+
+
+def test_what_shares_something_stays_together():
+    assert [
+        conftest.group_of(nodeid)
+        for nodeid in (
+            "lectures/08_transformer.ipynb::Cell 0",
+            "tests/autograder/batch/test_course.py::test_one[x]",
+            "tests/autograder/batch/test_run.py::test_one",
+            "tests/autograder/test_checks.py::test_one[a4_masks-shift_right-x-0]",
+            "tests/autograder/test_checks.py::test_other",
+        )
+    ] == [
+        "lectures/08_transformer.ipynb",
+        "the sample class",
+        "tests/autograder/batch/test_run.py::test_one",
+        "the answers to a4_masks-shift_right",
+        "tests/autograder/test_checks.py",
+    ]
+
+
+def test_what_trains_longest_begins_first_and_is_left_to_make_test_all():
+    def item(nodeid):
+        marks = []
+        path = ROOT / conftest.where(nodeid)
+        return SimpleNamespace(nodeid=nodeid, path=path, marks=marks, add_marker=marks.append)
+
+    names = ["tests/autograder/batch/test_run.py::test", "tests/test_guides.py::test"]
+    names += [
+        f"lectures/{name}.ipynb::Cell 0" for name in ("02_basic_self_attention", "08_transformer")
+    ]
+    items = [*map(item, names)]
+    conftest.pytest_collection_modifyitems(items)
+    assert [one.nodeid for one in items] == [names[3], names[2], names[1], names[0]]
+    assert [len(one.marks) for one in items] == [1, 0, 0, 0]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("flags", [("-pxdist", "-n2"), ()], ids=["two workers", "one process"])
 def test_a_files_tests_stay_together_and_find_programs_whatever_is_typed(tmp_path, flags):
@@ -134,7 +81,7 @@ def test_a_files_tests_stay_together_and_find_programs_whatever_is_typed(tmp_pat
         (tmp_path / f"test_{number}.py").write_text(STEPS)
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *flags, "."],
-        cwd=tmp_path, env=os.environ | BARE, capture_output=True, check=False, text=True, timeout=120,
+        cwd=tmp_path, env=os.environ | BARE, capture_output=True, check=False, text=True, timeout=300,
     )  # fmt: skip
     assert "12 passed" in ran.stdout.splitlines()[-1], ran.stdout
 

@@ -274,10 +274,11 @@ SHARES = bahdanau.step(
 WEIGHTS_EXACT = bahdanau.step(
     "the weights are those of the formula, whatever the sizes",
     2,
-    looking(2, 5, (7, 6, 3)), looking(4, 2, (40, 50, 70)),
+    looking(2, 5, (7, 6, 3)), looking(12, 2, (2, 3, 4)),
+    looking(2, 2, (70, 3, 2)), looking(2, 2, (3, 70, 2)), looking(2, 2, (2, 3, 70)),
     looking(3, 3, (4, 6, 5)),  # a state without an axis for the words fits here
     looking(2, 3, (5, 5, 7)),  # and state and annotations swapped, or multiplied, here
-    looking(12, 150, (2, 3, 4), NO_MASK), looking(3, 5, (6, 4, 7), loud=True), judge=weights_agree,
+    looking(2, 150, (2, 3, 2), NO_MASK), looking(3, 5, (6, 4, 7), loud=True), judge=weights_agree,
 )  # fmt: skip
 CONTEXT = bahdanau.step(
     "the context is the sum of the annotations, each with its weight",

@@ -93,7 +93,7 @@ ROWS = weights.step(
 )  # fmt: skip
 EXACT = weights.step(
     "the weights are exact, whatever the length and width",
-    1, sentence(T=5, D=3), sentence(T=2, D=70), sentence(T=1, D=3), sentence(T=130, D=5),
+    1, sentence(T=5, D=3), sentence(T=2, D=70), sentence(T=1, D=3), sentence(T=103, D=2),
 )  # fmt: skip
 WEIGHTS_MANNERS = weights.manners(
     1, sentence(T=7, D=4),
@@ -112,7 +112,7 @@ context = Part(
 context.example = sentence(T=3, D=2)
 CONTEXT = context.step(
     "z holds each word's context vector, the weighted sum of all words",
-    1, sentence(T=5, D=3), sentence(T=130, D=70), sentence(T=4, D=4), sentence(T=1, D=5),
+    1, sentence(T=5, D=3), sentence(T=103, D=2), sentence(T=2, D=70), sentence(T=4, D=4), sentence(T=1, D=5),
     judge=first_agrees,
 )  # fmt: skip
 BESIDE = context.manners(
@@ -139,7 +139,10 @@ BATCH = batch.step(
     1,
     triple(B=2, T=3, S=5, d_k=4, d_v=6),
     triple(B=12, T=7, S=2, d_k=5, d_v=3),
-    triple(B=2, T=70, S=130, d_k=40, d_v=50),
+    triple(B=2, T=70, S=3, d_k=2, d_v=4),
+    triple(B=2, T=3, S=130, d_k=2, d_v=4),
+    triple(B=2, T=3, S=2, d_k=40, d_v=4),
+    triple(B=2, T=3, S=2, d_k=4, d_v=50),
     triple(B=2, T=5, S=5, d_k=3, d_v=3),
     triple(B=2, T=1, S=4, d_k=3, d_v=5),
     triple(B=2, T=4, S=1, d_k=3, d_v=5),

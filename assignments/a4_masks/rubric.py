@@ -254,7 +254,7 @@ causal.example = positions(4)
 PAST = causal.step(
     "every word sees itself and what came before it, and nothing of the future",
     1,
-    positions(5), positions(2), positions(7), positions(33), positions(600),
+    positions(5), positions(2), positions(7), positions(33), positions(520),
     judge=is_a_triangle,
 )  # fmt: skip
 CAUSAL_FORM = causal.step(

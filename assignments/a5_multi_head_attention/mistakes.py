@@ -20,6 +20,7 @@ from assignments.a5_multi_head_attention.rubric import (
     multi_head,
     split,
 )
+from assignments.common.hiding import WAYS_TO_HIDE
 from autograder.checks.mistakes import Steps, called, costs, costs_more, message, variants
 from course_utils import attention
 
@@ -394,28 +395,10 @@ OVER_BATCH = (
 )
 
 
-def weights_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
-    """A softmax over any axis that hides what the mask hides."""
-    if mask is None:
-        return scores.softmax(dim)
-    return scores.masked_fill(~mask, -math.inf).softmax(dim).masked_fill(~mask, 0.0)
-
-
-def weights_guarded_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
-    """The same, but the scores of a query that may attend to nothing become 0, against NaN."""
-    if mask is None:
-        return scores.softmax(dim)
-    nothing = ~mask.any(dim=-1, keepdim=True)
-    guarded = scores.masked_fill(~mask, -math.inf).masked_fill(nothing, 0.0)
-    return guarded.softmax(dim).masked_fill(~mask, 0.0)
-
-
-def weights_bounded_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
-    """The same with a large negative number for minus infinity."""
-    return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim)
-
-
-WAYS_TO_HIDE = (weights_over, weights_guarded_over, weights_bounded_over)
+MASKS_OF_QUERIES = (
+    lambda mask, scores: mask.expand(scores.shape).reshape(*scores.shape[:-1], scores.shape[-2]),
+    lambda mask, scores: mask[..., : scores.shape[-2], : scores.shape[-2]],
+)
 
 
 @multi_head.mistakes_in(InSteps.weigh)
@@ -488,11 +471,20 @@ class MultiHeadWeigh:
         return over(2, scores, mask)
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
-    def softmax_over_heads_and_keys_together(self, scores, mask):
+    @variants("over", WAYS_TO_HIDE)
+    def softmax_over_heads_and_keys_together(self, scores, mask, over):
         """A query's weights sum to one over all its heads together. Each head has a softmax of its
         own. Which axes did you join, and which one holds the keys?"""
-        side_by_side = (scores if mask is None else scores.masked_fill(~mask, -1e9)).transpose(1, 2)
-        return side_by_side.flatten(2).softmax(-1).view(side_by_side.shape).transpose(1, 2)
+        side_by_side = scores.transpose(1, 2)
+        hiding = None if mask is None else mask.expand(scores.shape).transpose(1, 2).flatten(2)
+        return over(2, side_by_side.flatten(2), hiding).view(side_by_side.shape).transpose(1, 2)
+
+    @called("T = S assumed")
+    @variants("cut", MASKS_OF_QUERIES)
+    def mask_as_wide_as_the_queries(self, scores, mask, cut):
+        """All is well while there are as many keys as queries, and a mask stops it where there are not. Do
+        you give the mask the number of queries on both sides? Its last axis holds the keys, S of them."""
+        return attention.masked_softmax(scores, None if mask is None else cut(mask, scores))
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
     @variants("over", WAYS_TO_HIDE)

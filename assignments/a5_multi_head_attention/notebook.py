@@ -445,17 +445,17 @@ def test_one_of_each():
 
 def test_shapes_and_masks():
     torch.manual_seed(5)
-    module = MultiHeadAttention(12, 3)
-    query, key, value = torch.randn(2, 4, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)
+    module = MultiHeadAttention(6, 3)
+    query, key, value = torch.randn(2, 4, 6), torch.randn(2, 5, 6), torch.randn(2, 5, 6)
     output, weights = module(query, key, value)
-    assert output.shape == (2, 4, 12) and weights.shape == (2, 3, 4, 7), (
-        "query (2, 4, 12), key and value (2, 7, 12), 3 heads: expected (2, 4, 12) and "
-        f"(2, 3, 4, 7), got {tuple(output.shape)} and {tuple(weights.shape)}"
+    assert output.shape == (2, 4, 6) and weights.shape == (2, 3, 4, 5), (
+        "query (2, 4, 6), key and value (2, 5, 6), 3 heads: expected (2, 4, 6) and "
+        f"(2, 3, 4, 5), got {tuple(output.shape)} and {tuple(weights.shape)}"
     )
     assert torch.allclose(weights.sum(dim=-1), torch.ones(2, 3, 4)), (
         "in every head, each query's weights should sum to one over the keys"
     )
-    other = torch.cat([value[:1], torch.randn(1, 7, 12)])
+    other = torch.cat([value[:1], torch.randn(1, 5, 6)])
     moved = (module(query, key, other)[0] - output).abs().amax(dim=(1, 2)) > 1e-5
     assert moved.tolist() == [False, True], (
         "the values of sentence 1 changed, so its output should, and that of sentence 0 should "
@@ -486,18 +486,18 @@ def test_shapes_and_masks():
         f"{moved.tolist()}. If earlier ones change, are words and heads mixed up in a reshape?"
     )
 
-    for shape in ((2, 1, 4, 7), (2, 3, 4, 7), (3, 1, 7), (7,)):
+    for shape in ((2, 1, 4, 5), (2, 3, 4, 5), (3, 1, 5), (5,)):
         mask = torch.rand(shape) < 0.5
         mask[..., 0] = True
         mask[..., 1] = False
         weights = module(query, key, value, mask)[1]
-        shows = mask.expand(2, 3, 4, 7)
+        shows = mask.expand(2, 3, 4, 5)
         assert torch.equal(weights > 0, shows), (
-            f"a mask {shape} broadcasts to (B, H, T, S) = (2, 3, 4, 7), but other weights than its "
+            f"a mask {shape} broadcasts to (B, H, T, S) = (2, 3, 4, 5), but other weights than its "
             "hidden ones are 0. Is it used as it comes, for every sentence and every head?"
         )
 
-    nothing = torch.zeros(4, 7, dtype=torch.bool)
+    nothing = torch.zeros(4, 5, dtype=torch.bool)
     output, weights = module(query, key, value, nothing)
     assert (weights == 0).all(), (
         "with nothing to attend to, all weights should be 0; "
@@ -510,8 +510,8 @@ def test_shapes_and_masks():
 
 def test_every_layer_counts():
     torch.manual_seed(6)
-    module = MultiHeadAttention(12, 3)
-    query, key, value = torch.randn(2, 4, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)
+    module = MultiHeadAttention(6, 3)
+    query, key, value = torch.randn(1, 2, 6), torch.randn(1, 3, 6), torch.randn(1, 3, 6)
     for name in ("w_q", "w_k", "w_v", "w_o"):
         before, _ = module(query, key, value)
         with torch.no_grad():

@@ -432,7 +432,7 @@ DROPS = module.step(
     words(2, 3, 6, training=True, dropout=0.0, max_len=8),
     words(2, 3, 6, training=True, dropout=EVERYTHING, max_len=8),
     words(2, 3, 6, training=True, rested=True, dropout=EVERYTHING, max_len=8),
-    silent(words(3, 31, 16, training=True, times=2)),  # dropout left out, so 0.1
+    silent(words(6, 31, 8, training=True, times=2)),  # dropout left out, so 0.1
     judge=drops_from_the_sum,
 )
 BEYOND = module.step(

@@ -159,7 +159,7 @@ def shaken_twice(anew: bool, seeded: bool = True) -> Case:
     """Two calls: with a generator in the same state each, with one that goes on, or with none."""
 
     def draw(randn: Randn) -> Call:
-        given: list[Any] = [randn(ROWS, 3).softmax(dim=-1), 0.4, 3]
+        given: list[Any] = [randn(300, 3).softmax(dim=-1), 0.4, 3]
         if seeded:
             given.append(a_generator(randn))
         return Call(given, times=2, anew=anew)

@@ -610,7 +610,7 @@ def test_row_sums_of_one_weight():
     assert (std == 0).all(), (
         f"a single draw has no spread, so std should be 0, but yours begins with {std[:4].tolist()}"
     )
-    mean, std = row_sums_under_dropout(weights, 0.75, 5)
+    mean, std = row_sums_under_dropout(weights[:300], 0.75, 5)
     counts = mean * 5 / 4  # in how many of the five draws a row kept its weight
     some = (counts > 0.5) & (counts < 4.5)
     assert torch.allclose(counts, counts.round(), atol=1e-3) and some.any(), (
@@ -644,13 +644,13 @@ def test_each_weight_has_a_mask_of_its_own():
 def test_row_sums_over_many_draws():
     torch.manual_seed(7)
     weights = torch.tensor([[0.5, 0.3, 0.2], [0.2, 0.2, 0.2], [1.0, 0.0, 0.0]])
-    mean, std = row_sums_under_dropout(weights, 0.2, 4000)
+    mean, std = row_sums_under_dropout(weights, 0.2, 2500)
     for name, found, expected in (
         ("mean", mean, [1.0, 0.6, 1.0]),
         ("std", std, [0.3082, 0.1732, 0.5]),
     ):
         assert torch.allclose(found, torch.tensor(expected), atol=0.05), (
-            f"with rate=0.2 and 4000 draws, {name} should be near {expected}, but it is {found.tolist()}. Does every "
+            f"with rate=0.2 and 2500 draws, {name} should be near {expected}, but it is {found.tolist()}. Does every "
             "draw have a mask of its own?"
         )
 

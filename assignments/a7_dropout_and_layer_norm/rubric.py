@@ -498,7 +498,9 @@ SCALED = attention.step(
     sentences(B=2, T=1, S=4, d_k=3, features=5),
     sentences(B=2, T=4, S=1, d_k=3, features=5),
     sentences(B=2, T=3, S=5, d_k=64, features=32),
-    sentences(B=2, T=70, S=130, d_k=64, features=70),
+    sentences(B=2, T=70, S=3, d_k=2, features=4),
+    sentences(B=2, T=3, S=130, d_k=2, features=4),
+    sentences(B=2, T=3, S=2, d_k=4, features=70),
     # so small that ε counts, and with it every factor before the norm
     sentences(B=2, T=3, S=5, d_k=16, features=9, size=0.006),
     seen_through(B=2, T=20, rate=NOTHING, d_k=2, reach=2.0),
@@ -510,7 +512,7 @@ DROPS = attention.step(
     scale_free(training=True),
     scale_free(rate=EVERYTHING, training=True),
     scale_free(T=5, rate=EVERYTHING, training=True),
-    seen_through(B=2, T=40, rate=0.5),
+    seen_through(B=2, T=30, rate=0.5),
     # at 0 itself, dropout in place does nothing and would do no harm
     scale_free(rate=NOTHING, training=True).with_gradients(),
     judge=drops_weights(0.5),
@@ -523,7 +525,7 @@ EVAL_MODE = attention.step(
     # so small that a factor of all weights shows
     silent(scale_free(rate=0.5, size=0.006)),
     NEW,
-    seen_through(B=2, T=50),
+    seen_through(B=2, T=40),
     # whether each weight is dropped by itself is the matter of the step before
     judge=drops_weights(0.1, by_itself=False),
 )
@@ -557,7 +559,7 @@ SUMS = row_sums.step(
     shaken((0.25, 0.375, 0.875), 0.3, draws=2),
     shaken((1.0, 0.0, 0.0, 0.0), 0.75, draws=1),
     shaken((1.0, 0.0), 0.3, draws=5),
-    shaken((1.0, 0.0, 0.0), 0.5, draws=21, rows=600),
+    shaken((1.0, 0.0, 0.0), 0.5, draws=21, rows=300),
     shaken((0.5, 1.0, 2.0), 0.1, draws=3),
     shaken((0.5, 0.3, 0.2), 0.0, draws=2, rows=500),
     WHOLE,

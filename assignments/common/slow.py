@@ -9,6 +9,7 @@ Shapes: B batch, H heads, T queries, S keys, D width, d_k = D / H.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -94,7 +95,7 @@ def seen_by_heads(mask: Tensor | None, *shape: int) -> Tensor:
 
 
 def attended(
-    attention: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    attention: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> Tensor:
     """The output (B, T, D) of multi-head attention, whose weights are those of ``attention``."""
     (B, T, D), S, H = query.shape, key.shape[1], attention.num_heads
@@ -147,7 +148,7 @@ def weighed_at_once(
 
 
 def attended_at_once(
-    attention: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    attention: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> Tensor:
     """The output (B, T, D) of multi-head attention, whose weights are those of ``attention``."""
     H = attention.num_heads

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-
 # two slow ways to write a right answer, in which every part has one
 LOOPS, PRODUCTS = "loops over single numbers", "products that are not optimised"
 

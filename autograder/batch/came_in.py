@@ -53,6 +53,9 @@ class Times:
         kept = {name: when and when.isoformat() for name, when in self._kept.items()}
         write_kept(self.path, kept)
 
+    def __contains__(self, student: str) -> bool:
+        return student in self._kept
+
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the time that has waited for it."""
         if submission.student_id in self._kept:

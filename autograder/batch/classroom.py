@@ -31,6 +31,7 @@ from autograder.batch.score_changes import ScoreChanges
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
 from autograder.checks.course import course as taught_course
+from autograder.checks.course import course_named
 from autograder.errors import CourseError
 from autograder.files import cut, listed, meant, nearest, printable
 from autograder.grade.messages import Job, ReleasedCell
@@ -214,7 +215,7 @@ def job_of(folder: Path, whole: Job) -> Job:
     Raises:
         InvalidSubmission: it is not what a student hands in.
     """
-    handed_in = read_folder(folder, whole.assignment)
+    handed_in = read_folder(folder, whole.assignment, course_named(whole.course))
     remark = (
         f"files beside the notebook that are too many, too large or too deep: {handed_in.left_out}"
     )

@@ -109,7 +109,9 @@ def _plan_at(source: Path, _written: int) -> Plan:
 def page_of_unreadable(course: CourseDirectory, assignment: str, result: Report) -> str:
     """The page of a submission from which no points could come, see `InvalidSubmission`."""
     plan = plan_in(course, assignment, assignment) or Plan(assignment, ())
-    return page_that_could_not_be_run(plan, result.told or result.broken, result.no_json)
+    return page_that_could_not_be_run(
+        plan, result.told or result.broken, result.no_json, ours=bool(result.faults)
+    )
 
 
 class FeedbackOfOne(GenerateFeedback):

@@ -22,11 +22,11 @@ import msgspec
 from nbgrader.api import Grade, Gradebook, InvalidEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
 
 from autograder.batch.came_in import Times
 from autograder.batch.entries import Entries, Entry, one_transaction
+from autograder.batch.exchange_time import Clock, clock_of, unread
 from autograder.batch.extensions import Waiting
 from autograder.batch.run import Work
 from autograder.batch.run_lock import LOG
@@ -85,6 +85,10 @@ class GradebookWriter:
     @cached_property
     def _graded_before(self) -> set[str]:
         return self._entries.students()
+
+    @cached_property
+    def _clock(self) -> Clock:
+        return clock_of(self.api.config)
 
     @cached_property
     def _taught(self) -> Definitions:
@@ -212,7 +216,7 @@ class GradebookWriter:
             for fault in result.faults:
                 logging.getLogger(LOG).error("%s: %s\n%s", student, fault, fault.trace)
             summary = summary_of(student, result, self._taught)
-        self.rows[student] = row_of(student, entry, key, summary)
+        self.rows[student] = self._asked_for_time(row_of(student, entry, key, summary), work)
         if files and result:
             self._put_down(work, key, fresh, result, summary)
 
@@ -238,14 +242,15 @@ class GradebookWriter:
         key, fresh = work.key, self.settings.again or not there
         if fresh and result is None:  # what was there when it was looked for is gone
             result = self._result_of(work)
-        when = time_in(work.came_in) if self.settings.collected_times else None
+        when = self._collected_time(work)
         if when:
             entry.submission.timestamp = when
         self._times.hand_over(entry.submission)
         self._extensions.hand_over(entry.submission)
         if result and result.broken:
             key, fresh = "", True
-            self._give(entry, entry.grades, work, {})
+            nothing = dict.fromkeys([grade.name for grade in entry.grades], None)
+            self._give(entry, entry.grades, work, nothing if result.faults else {})
             for grade in entry.grades:
                 if grade.manual_score is None and entry.of(grade):
                     grade.needs_manual_grade = True
@@ -255,6 +260,18 @@ class GradebookWriter:
                 comment.auto_comment = "No response." if comment.name in result.unanswered else None
         self._assign_penalty(entry)
         return key, fresh
+
+    def _collected_time(self, work: Work) -> datetime | None:
+        """When work came in, by nbgrader's own file beside it; None if that is no time, or not believed."""
+        return self._clock.moment(work.came_in) if self.settings.collected_times else None
+
+    def _asked_for_time(self, row: StudentResult, work: Work) -> StudentResult:
+        """The row, which says so where such a file is to be believed and nobody can tell what it says."""
+        open_question = self.settings.collected_times and work.came_in
+        if not open_question or self._collected_time(work) or work.student in self._times:
+            return row
+        reason = unread(work.came_in, self.api.config)
+        return replace(row, reasons=(*row.reasons, reason), needs_person=True)
 
     def _put_down(
         self, work: Work, key: str, fresh: bool, result: Report, summary: Summary
@@ -402,14 +419,6 @@ def _unrecorded(error: Exception, work: Work) -> Work:
     reason = f"the result cannot be recorded: {type(error).__name__}: {error}"
     result = Report(cut(reason), digest=work.digest, came_in=work.came_in)
     return replace(work, key="", result=result)
-
-
-def time_in(text: str) -> datetime | None:
-    """When a submission came in, by nbgrader's own file beside it; None if that is no time."""
-    try:
-        return parse_utc(text) if text and text.isascii() else None
-    except (ValueError, OverflowError, TypeError):
-        return None
 
 
 def shown_as(name: str) -> str:

@@ -13,6 +13,7 @@ from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.preprocessors import ClearSolutions
 
 from autograder.batch import validate
+from autograder.batch.exchange_time import read_in_its_zone
 from autograder.grade.messages import RELEASES
 from autograder.grade.submission import notebook_in_folder
 from autograder.validation import sentences_first
@@ -66,10 +67,11 @@ def use_engine(config: Any) -> None:
     """Let this engine run and decide notebooks, and write the pages that students get.
 
     The configuration is what ``get_config()`` gives in ``nbgrader_config.py``. nbgrader finds the programs
-    that it calls, whether or not this environment is on PATH.
+    that it calls, whether or not this environment is on PATH, and reads times in the zone in which it wrote them.
     """
     use_own_programs()
     leave_reading_to_the_engine()
+    read_in_its_zone()
     sentences_first(validate)
 
     # What is handed out in the place of a solution may be more than a line that stops.

@@ -16,7 +16,7 @@ from autograder.batch.csv_file import Row, Table, TableError, read_own_table
 from autograder.batch.entries import one_transaction
 from autograder.batch.run_lock import open_gradebook
 from autograder.bounds import LONGEST_NAME
-from autograder.files import cut, is_rounded, printable, usual_id, without_zeros
+from autograder.files import cut, is_rounded, plain_id, printable, usual_id, without_zeros
 
 FILE = "students.csv"
 COLUMNS = ("first_name", "last_name", "email", "lms_user_id")
@@ -62,12 +62,16 @@ def roster_of(course: Path) -> Roster:
     found: dict[str, Enrolled] = {}
     twins: dict[str, str] = {}  # an id as files know it that make no difference of case
     for row in table.rows:
-        if not row[ids]:
+        student = plain_id(row[ids])
+        if not student:
             continue
-        _refuse_odd(table, row, row[ids], path)
-        person = Enrolled(*(cut(" ".join(row[place].split()), LONGEST_NAME) for place in places))
-        twin = twins.setdefault(usual_id(row[ids]), row[ids])
-        if twin != row[ids] or found.setdefault(twin, person) != person:
+        _refuse_odd(table, row, student, path)
+        first, last, email, number = (
+            cut(" ".join(row[place].split()), LONGEST_NAME) for place in places
+        )
+        person = Enrolled(first, last, email, plain_id(number))
+        twin = twins.setdefault(usual_id(student), student)
+        if twin != student or found.setdefault(twin, person) != person:
             raise TableError(
                 f"{path}: expected each id once, found “{twin}” again in line {row.line}, for somebody else or "
                 "in other letters. Take one of the two out"

@@ -99,7 +99,7 @@ def run_jobs(
             if found:
                 return found
         try:
-            running[engine.submit(to_json(job), job.limits.seconds)] = work
+            running[engine.submit(to_json(job), job.limits.on_the_clock)] = work
         except UnicodeError as error:  # one student's job stops nobody
             reason = f"what was handed in cannot be sent: {type(error).__name__}: {error}"
             return _with(work, Report(cut(reason)))

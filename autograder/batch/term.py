@@ -29,7 +29,7 @@ from autograder.batch.final_mark import (
 )
 from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.errors import CourseError
-from autograder.files import cut, harmless, meant, printable
+from autograder.files import cut, harmless, meant, plain_id, printable
 from autograder.order import by_number
 
 TERM = "term"
@@ -209,6 +209,7 @@ def _excused(
     columns = table.column("student"), table.column("assignment")
     for row in table.rows:
         student, assignment = (row[column] for column in columns)
+        student = student if student in students else plain_id(student)
         for what, name, known in (
             ("a student's id", student, students),
             ("an assignment", assignment, assignments),

@@ -39,6 +39,9 @@ class Part:
         reference: the right answer.
         reads: where a lecture explains it, as (text, link relative to the assignment), if one does.
         may_call: earlier parts that this one may build on.
+        lend: whether the reference, source and all, may come to where a submission runs, in the place of a
+            wrong answer to this part, while later ones are asked. A course whose references are secret, of
+            which several hand-ins of one student count, says False.
         disallowed: what this part may not use, where that differs from the assignment's other parts.
         near: compares two results as a judge does and takes them for the same, where the text allows less
             precision than is usual. A mistake then has its name though its digits are others.
@@ -62,10 +65,11 @@ class Part:
         may_call: tuple[str, ...] = (),
         disallowed: tuple[str, ...] | None = None,
         near: Judge | None = None,
+        lend: bool = True,
     ) -> None:
         self.name = signature.partition("(")[0]
         self.signature, self.reference, self.reads = signature, reference, reads
-        self.may_call, self.disallowed, self.near = may_call, disallowed, near
+        self.may_call, self.disallowed, self.near, self.lend = may_call, disallowed, near, lend
         self.steps: list[Step] = []
         self.mistakes: list[Mistake] = []
         self.example: Case | None = None

@@ -12,9 +12,9 @@ import ast
 import importlib
 import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from autograder.order import by_number
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autograder.checks.check import Assignment
 
 USUAL = "assignments"
+GRADER = "autograder"  # a package that holds answers, as those of the course do
 
 
 class Letter(NamedTuple):
@@ -74,6 +75,29 @@ class Course:
         """Where the assignments' code lies, and the libraries'."""
         return tuple(map(folder_of, self.packages))
 
+    def owns(self, file: str, is_file: Callable[[str], bool]) -> bool:
+        """Whether a file beside a notebook is of a copy of this course, of whatever age, or of the grader.
+
+        What students got, they may hand in again, and it counts as if it were not there: a notebook imports the
+        course's own modules or none, whatever became of a copy. A folder of the same name that is no package is a
+        student's own, but for the modules that ours have.
+
+        Args:
+            file: its relative name.
+            is_file: whether there is another file beside the notebook, by its relative name.
+        """
+        place = PurePosixPath(file)
+        own = {GRADER, *filter(None, self.packages)}
+        if place.suffix == ".py" and place.stem in own:
+            return True
+        for count, folder in enumerate(place.parts[:-1], 1):
+            if folder in own:
+                package = PurePosixPath(*place.parts[:count])
+                return is_file(f"{package}/__init__.py") or (
+                    place.suffix == ".py" and _has(folder, place.relative_to(package))
+                )
+        return False
+
     def known(self) -> list[str]:
         """Ids of all assignments, by their numbers: a10 after a9."""
         names = [path.parent.name for path in folder_of(self.package).glob("a[0-9]*_*/__init__.py")]
@@ -119,6 +143,14 @@ def folder_of(package: str) -> Path:
     if found is None or not found.submodule_search_locations:
         raise LookupError(f"there is no package `{package}` in {os.getcwd()} or on Python's path")
     return Path(found.submodule_search_locations[0])
+
+
+def _has(package: str, file: PurePosixPath) -> bool:
+    """Whether there is a file in a package, if that is here at all."""
+    try:
+        return folder_of(package).joinpath(file).is_file()
+    except LookupError:
+        return False
 
 
 def course_named(package: str) -> Course:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from torch import nn
@@ -129,34 +130,30 @@ def _suspects(attempts: Sequence[CaseRun], find: Find) -> Iterator[Diagnosis]:
 
 
 def _about(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> set[Step]:
-    """The steps that mistakes cost; none where its author says nothing, or nothing that fits.
+    """The steps that mistakes cost; none where nothing that fails is theirs.
 
-    Beside another, such a mistake costs the first step that it breaks alone, or it would be free.
+    Where its author says nothing, or nothing that fits, a mistake costs the first step that it breaks alone: what
+    fails before that is another's.
     """
     if any(mistake.costs_more and not mistake.costs for mistake in found.mistakes):
         return set(failed)
     about: set[Step] = set()
     for mistake in found.mistakes:
         own = set(mistake.costs)
-        if len(found.mistakes) > 1 and not own & set(failed):
-            own = set(_broken_by(mistake, failed, attempts)[:1])
+        if not own or (found.evidence is not Evidence.STEP and not own & set(failed)):
+            own = set(islice(_broken_by(mistake, failed, attempts), 1))
         about |= own
-    if found.evidence is not Evidence.STEP and not about & set(failed):
-        return set()
     return about
 
 
-def _broken_by(mistake: Mistake, steps: Sequence[Step], attempts: Sequence[CaseRun]) -> list[Step]:
+def _broken_by(
+    mistake: Mistake, steps: Sequence[Step], attempts: Sequence[CaseRun]
+) -> Iterator[Step]:
     """Those of the steps that would be wrong if this mistake were the only one."""
-    return [
-        step
-        for step in steps
-        if any(
-            _is_wrong(item.drawn.done_by(mistake.answer, item.number), item)
-            for item in attempts
-            if item.step is step
-        )
-    ]
+    for step in steps:
+        asked = (item for item in attempts if item.step is step)
+        if any(_is_wrong(item.drawn.done_by(mistake.answer, item.number), item) for item in asked):
+            yield step
 
 
 def _is_shown(

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -43,7 +43,7 @@ from autograder.checks.missing import (
     why_not_there,
     why_unanswered,
 )
-from autograder.checks.notebook_source import modules_beside
+from autograder.checks.notebook_source import beside_as_text
 from autograder.checks.reply import observations_in, refuse_forged
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import GraderError, note
@@ -63,11 +63,11 @@ class NotAwarded(Exception):
         self.obstacle = obstacle
 
 
-def _why_disallowed(part: Part, used: str) -> str:
+def _why_disallowed(part: Part, used: str, where: str = "") -> str:
     """What to say of a library's own answer; a part that no lecture explains names no lecture."""
     instead = "the operations of the lecture" if part.reads[0] else "simpler operations"
     return (
-        f"This part uses `{used}`, which is the answer itself. Write it with {instead} instead; "
+        f"This part uses `{used}`{where}, which is the answer itself. Write it with {instead} instead; "
         "everything you have around it can stay."
     )
 
@@ -123,6 +123,7 @@ def decide(
     around: Surroundings = NOTHING_AROUND,
     asked_before: Iterable[str] = (),
     time: Allowance | None = None,
+    right_before: Iterable[str] = (),
 ) -> PartVerdict:
     """Decide one part of a submission.
 
@@ -140,12 +141,14 @@ def decide(
         asked_before: what was asked of this submission, and between which cells.
         time: in which the code of this submission is read, for all of its parts; if there is none, this
             part has that of a submission. What was not read in it is as if it were not there.
+        right_before: earlier parts that earned all their points. Where this one takes too long, it is
+            decided with the reference in the place of those as well, if it earns more so.
     """
     cells = list(cells)
     time = time or Allowance(SECONDS_TO_READ)
     disallowed = disallowed_in(assignment, part)
     beside: tuple[tuple[str, str], ...] = ()
-    beside = time.spent_on(lambda: modules_beside(cells, files or {}), otherwise=beside)
+    beside = time.spent_on(lambda: beside_as_text(cells, files or {}), otherwise=beside)
     rules = disallowed["names"], assignment.allowed_modules, part.may_call, beside
     packages = assignment.course.packages
     # where there is no time to read it, what is closed while it runs has to do
@@ -158,19 +161,21 @@ def decide(
         free = f"{', '.join(others)} and {last}" if others else last
         return nothing(
             part,
-            f"This part has `{used.message}`. Of the course's own modules, {free} may be imported here; "
+            f"This part has `{used.message}`{used.where}. Of the course's own modules, {free} may be imported here; "
             "write this part yourself, and all you have around it can stay.",
             Obstacle.DISALLOWED,
         )
     if used:
-        return nothing(part, _why_disallowed(part, used.message), Obstacle.DISALLOWED)
+        return nothing(part, _why_disallowed(part, used.message, used.where), Obstacle.DISALLOWED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files, asked_before)
     drawn = drawn_for(part, seed)
-    ours = {
-        name: source_of(assignment.part(name).reference, assignment.course.libraries)
+    lent = {
+        name: source_of(earlier.reference, assignment.course.libraries)
         for name in part.may_call
-        if name in set(failed_before)
+        if (earlier := assignment.part(name)).lend
     }
+    failed = {*part.may_call}.intersection(failed_before)
+    ours = {name: source for name, source in lent.items() if name in failed}
     again: Trial | None = None  # with ours in place
     if ours:
         with contextlib.suppress(NotAwarded):  # it may do better with the student's own
@@ -195,6 +200,15 @@ def decide(
             otherwise=f"No `{part.name}`: the notebook has too much code to find out why.",
         )
         return nothing(part, why, Obstacle.MISSING)
+    best = again if again and again.verdict.earned >= alone.verdict.earned else alone
+    slow = {name for name in right_before if name in lent}
+    if slow and best.late:
+        both = {name: source for name, source in lent.items() if name in failed | slow}
+        with contextlib.suppress(NotAwarded):
+            attempts = _asked(drawn_for(part, seed + 2), probe, disallowed, both)
+            quicker = Trial(attempts, tuple(both), slow)
+            if quicker.verdict.earned > best.verdict.earned:
+                return _with_substitutes(quicker)
     untouched = not alone.all_right and time.spent_on(
         lambda: is_as_handed_out(part.name, cells, handed_out), otherwise=False
     )
@@ -208,7 +222,7 @@ def decide(
             return ""
         lacks = time.spent_on(lambda: why_not_there(verdict.lacks, around), otherwise="")
         later = time.spent_on(lambda: why_not_the_later_one(part.name, around), otherwise="")
-        return " ".join(filter(None, (lacks, later)))
+        return " ".join(filter(None, (_with_your_own(failed - lent.keys()), lacks, later)))
 
     # an earlier part that is not answered says so when this one calls it
     if again and not alone.all_right and not untouched and not again.unanswered:
@@ -232,12 +246,17 @@ def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:
 class Trial:
     """A part that was asked once: what it earns, and which mistakes and relations tell why.
 
-    The substitutes are earlier parts in whose place ours were.
+    The substitutes are earlier parts in whose place ours were, some of them because they are slow.
     """
 
-    def __init__(self, attempts: list[CaseRun], substitutes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        attempts: list[CaseRun],
+        substitutes: tuple[str, ...] = (),
+        slow: Collection[str] = (),
+    ) -> None:
         self.part = attempts[0].part
-        self.attempts, self.substitutes = attempts, substitutes
+        self.attempts, self.substitutes, self.slow = attempts, substitutes, slow
 
     @property
     def stood_in(self) -> tuple[str, ...]:
@@ -248,6 +267,11 @@ class Trial:
     @property
     def all_right(self) -> bool:
         return not any(item.problem for item in self.attempts)
+
+    @property
+    def late(self) -> bool:
+        """Whether some case took too long."""
+        return any(item.actual.status == "timeout" for item in self.attempts)
 
     @property
     def unanswered(self) -> bool:
@@ -296,8 +320,9 @@ class Trial:
                 steps.append(StepVerdict(step.asks, earned, step.points, *told, kept))
             else:
                 steps.append(StepVerdict(step.asks, step.points, step.points))
-        late = any(item.actual.status == "timeout" for item in attempts)
-        obstacle = Obstacle.TIME_LIMIT if late else Obstacle.NONE
+        obstacle = Obstacle.TIME_LIMIT if self.late else Obstacle.NONE
+        if any(item.actual.ended for item in attempts):
+            obstacle = Obstacle.ENDED
         return PartVerdict(
             part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
         )
@@ -335,11 +360,24 @@ def _with_substitutes(again: Trial) -> PartVerdict:
     *most, last = (f"`{name}`" for name in again.stood_in)
     names = f"{', '.join(most)} and {last}" if most else last
     place = "their place" if most else "its place"
-    remark = (
-        f"{names} did not earn all points, so this part was decided with ours in {place}. An error is "
-        "charged once."
-    )
+    if again.slow:
+        why = f"With your own {names} this part did not end in its time, so it"
+        rule = "Time that earlier parts take is not charged here."
+    else:
+        why, rule = f"{names} did not earn all points, so this part", "An error is charged once."
+    remark = f"{why} was decided with ours in {place}. {rule}"
     return again.with_names(structs.replace(again.verdict, stood_in=again.stood_in, remark=remark))
+
+
+def _with_your_own(names: Iterable[str]) -> str:
+    """What to say of earlier parts that are wrong, and of which the course lends nobody its own."""
+    own = [f"`{name}`" for name in sorted(names)]
+    if not own:
+        return ""
+    return (
+        f"This part was decided with your own {' and '.join(own)}, which did not earn all points: what is "
+        "wrong here may come from there."
+    )
 
 
 def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:
@@ -358,7 +396,12 @@ def _asked(
     Raises:
         GraderError: the probe itself has failed, on the way of this answer.
     """
-    questions = Questions(requests=drawn.requests, substitutes=substitutes, disallowed=disallowed)
+    questions = Questions(
+        requests=drawn.requests,
+        steps=drawn.steps,
+        substitutes=substitutes,
+        disallowed=disallowed,
+    )
     answers = probe(encode(questions))
     try:
         return within(SECONDS_TO_JUDGE, lambda: _attempts_in(answers, drawn, disallowed))

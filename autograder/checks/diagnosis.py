@@ -81,7 +81,7 @@ def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     A case counts as wrong if it was judged wrong and its value shows it; what is right in a form of
     its own says nothing about a mistake.
     """
-    if any(item.actual.status in ("timeout", "missing") for item in attempts):
+    if not all(item.actual.came_to_an_end for item in attempts):
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
     wrong = [
@@ -97,7 +97,7 @@ def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     for evidence, shown in ((Evidence.ALL, all_of_them), (Evidence.WRONG, wrong)):
         for mistake in _known(attempts[0].part) if enough or shown is all_of_them else ():
             if does_the_same(mistake.answer, shown):
-                return Diagnosis((mistake,), mistake.answer, evidence)
+                return _with_another_by_chance(mistake, evidence, shown, attempts)
     return _two_at_once(wrong, right) if enough else None
 
 
@@ -117,6 +117,30 @@ def _found_by_chance(attempts: Sequence[CaseRun]) -> Diagnosis | None:
         ):
             return Diagnosis((mistake,), mistake.answer)
     return None
+
+
+def _with_another_by_chance(
+    mistake: Mistake, evidence: Evidence, shown: Sequence[CaseRun], attempts: Sequence[CaseRun]
+) -> Diagnosis:
+    """A mistake that is behind all cases by which one is known, and one more where others are wrong for it alone."""
+    left = [
+        item
+        for item in attempts
+        if item.problem
+        and (item.case.random or item.case.gradient)
+        and item.actual.status == "returned"
+        and not _is_as_wrong(item, item.drawn.done_by(mistake.answer, item.number))
+    ]
+    left.sort(key=size_of)
+    for other in attempts[0].part.mistakes if left else ():
+        both = _both(mistake, other) if other.name != mistake.name else None
+        if (
+            both
+            and all(_is_as_wrong(item, item.drawn.done_by(both, item.number)) for item in left)
+            and does_the_same(both, shown)
+        ):
+            return Diagnosis((mistake, other), both, evidence)
+    return Diagnosis((mistake,), mistake.answer, evidence)
 
 
 def _is_as_wrong(item: CaseRun, done: Observation) -> bool:
@@ -303,7 +327,7 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
     At least one case of the step must be wrong and tell much, so that no mistake is named that was
     not made.
     """
-    if any(item.actual.status in ("timeout", "missing") for item in attempts):
+    if not all(item.actual.came_to_an_end for item in attempts):
         return ()
     found: list[Mistake] = []
     failed = dict.fromkeys(item.step for item in attempts if item.problem)

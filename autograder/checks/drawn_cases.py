@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,17 +63,24 @@ class DrawnCases:
             request_of(part, case, seed + 7919 * number, traces=step.strict)
             for number, (step, case) in enumerate(self.plan)
         ]
+        self.seconds: list[float] = []  # that the reference takes in each, of processor time
         self._done: dict[tuple[Callable[..., Any], int], Observation] = {}
 
     @cached_property
     def expected(self) -> list[Observation]:
         """What the reference does in each case."""
-        return [
-            _as_it_arrives(
-                _observed(_made_once(self.part.reference, request), _without_chance(case, request))
-            )
-            for (_, case), request in zip(self.plan, self.requests, strict=True)
-        ]
+        found = []
+        for (_, case), request in zip(self.plan, self.requests, strict=True):
+            began = time.process_time()
+            reference = _made_once(self.part.reference, request)
+            found.append(_as_it_arrives(_observed(reference, _without_chance(case, request))))
+            self.seconds.append(time.process_time() - began)
+        return found
+
+    @property
+    def steps(self) -> list[int]:
+        """Of each request, the number of its step."""
+        return [self.part.steps.index(step) for step, _ in self.plan]
 
     def refuse_stopped_reference(self) -> None:
         """Raise a `GraderError` where ours gives no result and no error is asked for: nobody can tell who is wrong."""
@@ -126,6 +134,11 @@ class CaseRun:
     @property
     def expected(self) -> Observation:
         return self.drawn.expected[self.number]
+
+    @property
+    def seconds(self) -> float:
+        """Of processor time that the reference takes."""
+        return self.drawn.seconds[self.number]
 
 
 def is_a_state(item: Any) -> bool:

@@ -1,7 +1,7 @@
 """The source of a reference and of what it needs, and of nothing else.
 
-Where an earlier part of a submission is wrong, a later one is tried with ours in its place. A process
-beside the submission's is sent these lines: a whole module would bring the answers of other parts along.
+Where an earlier part of a submission is wrong, a later one is tried with ours in its place. These lines are
+sent to where it runs: a whole module would bring the answers of other parts along.
 """
 
 from __future__ import annotations
@@ -19,11 +19,6 @@ def source_of(reference: Callable[..., Any], libraries: tuple[str, ...]) -> str:
     """Python that defines a function or class by its name; code of the course's libraries is written out."""
     found = _statements(reference.__module__, reference.__name__, libraries)
     return "\n\n".join(dict.fromkeys(found))
-
-
-def is_class(source: str) -> bool:
-    """Whether what a source defines, which stands at its end, is a class."""
-    return isinstance(ast.parse(source).body[-1], ast.ClassDef)
 
 
 def _statements(module: str, name: str, libraries: tuple[str, ...]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from autograder.checks.missing import is_unanswered
 from autograder.checks.problem import Kind, Problem, as_problem
 from autograder.faults import note
 from autograder.files import cut
-from autograder.probe.messages import ErrorSeen, Observation, Unfit
+from autograder.probe.messages import Ending, ErrorSeen, Observation, Unfit
 
 
 def problem_with(item: CaseRun, expected: Observation | None = None) -> Problem | None:
@@ -50,11 +50,9 @@ def _problem(item: CaseRun, right: Observation) -> Problem | None:
     """None if one observation is right, else what is wrong with it."""
     actual = item.actual
     if actual.status == "timeout":
-        return Problem(
-            Kind.TIME_LIMIT,
-            f"no answer within {actual.seconds:g} seconds: is there a loop that never "
-            "ends? It was stopped and not tried again.",
-        )
+        return Problem(Kind.TIME_LIMIT, _late_in_words(actual, item.seconds))
+    if actual.ended:
+        return Problem(Kind.NO_ANSWER, ENDED[actual.ended])
     if actual.unfit:
         return Problem(Kind.UNFIT, _unfit_in_words(actual.unfit))
     if item.case.raises:
@@ -86,6 +84,32 @@ def _problem(item: CaseRun, right: Observation) -> Problem | None:
     if problem is None and item.case.gradient:
         problem = _wrong_gradients(right.gradients, actual.gradients)
     return problem
+
+
+ENDED = {
+    Ending.EXIT: "the notebook's process ended itself here: is there an `os._exit()`?",
+    Ending.TIME: "the notebook's process used all its processor time here",
+    Ending.KILLED: "the notebook's process was killed here, which happens where there is not enough memory: "
+    "how much does it need?",
+    Ending.CRASH: "the notebook's process crashed here, in compiled code",
+    Ending.JUNK: "what the notebook's process sent here made no sense",
+}
+
+
+def _late_in_words(seen: Observation, ours: float) -> str:
+    """How long it took, beside ours, and where it was: whether it ever ends, nobody has seen."""
+    line = f" It was in the line `{seen.line}`." if seen.line else ""
+    if seen.waited:
+        return (
+            f"no answer within {seen.seconds:g} seconds, in which it computed next to nothing.{line} What does "
+            "it wait for?"
+        )
+    took = "less than 0.1" if ours < 0.1 else f"{ours:.1f}"
+    question = " Does this loop come to an end?" if seen.line.startswith("while ") else ""
+    return (
+        f"no answer within {seen.seconds:g} seconds of processor time; ours takes {took}.{line}{question} It was "
+        "stopped, and the rest of this step was not tried."
+    )
 
 
 def takes_too_much(case: Case, seen: Observation) -> bool:

@@ -186,7 +186,7 @@ def _typing_error(name: str, error: SyntaxError) -> str:
 
 
 def _what_to_do(stopped: StoppedCell) -> str:
-    if stopped.kind == "NotImplementedError":
+    if stopped.kind == "NotImplementedError" and stopped.line.startswith("raise"):
         return "That line was handed out with the cell. Delete it, and the definition below it will count."
     if stopped.kind in NO_PACKAGE:
         return "That package is not there where this is graded. Can you do without it?"

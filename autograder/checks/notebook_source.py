@@ -138,8 +138,8 @@ class Statement:
 
     @cached_property
     def needs(self) -> list[str]:
-        """Names that it looks up in the notebook, and what `Definitions` would have of its imports."""
-        return [*sorted(_global_names(self.node)), *_imported_names(self.nodes)]
+        """Names that it looks up where it stands."""
+        return sorted(_global_names(self.node))
 
     @cached_property
     def names(self) -> list[tuple[ast.AST, str]]:
@@ -168,20 +168,17 @@ def nodes_in(tree: ast.AST) -> list[ast.AST]:
 
 
 class Definitions:
-    """Top-level statements of a notebook's code cells, by the names that they bind.
-
-    Those of a file beside the notebook stand here as well, and once more under ``<module>.*``.
-    """
+    """Top-level statements of code, such as a notebook's cells, by the names that they bind."""
 
     def __init__(self) -> None:
         self.statements: dict[str, list[Statement]] = {}
 
     @classmethod
-    @lru_cache(maxsize=4)  # each part of a submission asks again
-    def of(cls, cells: tuple[str, ...], beside: tuple[tuple[str, str], ...] = ()) -> Definitions:
-        """Read the cells, and modules (name, source); what is no Python, or too much, defines nothing."""
+    @lru_cache(maxsize=32)  # each part of a submission asks again, and of files beside the notebook
+    def of(cls, cells: tuple[str, ...]) -> Definitions:
+        """Read the cells; what is no Python, or too much, defines nothing."""
         found, letters, number = cls(), 0, 0
-        for module, source in (*(("", cell) for cell in cells), *beside):
+        for source in cells:
             letters += len(source)
             if letters > MOST_CODE:
                 break
@@ -193,7 +190,7 @@ class Definitions:
             if number > MOST_STATEMENTS:
                 break
             for statement in statements:
-                for name in statement.binds | ({f"{module}.*"} if module else set()):
+                for name in statement.binds:
                     found.statements.setdefault(name, []).append(statement)
         return found
 
@@ -205,22 +202,6 @@ class Definitions:
             for name, statements in self.statements.items()
             if any(not isinstance(each.node, ast.Import | ast.ImportFrom) for each in statements)
         }
-
-    def reached_from(self, name: str, but: Iterable[str] = ()) -> Iterator[Statement]:
-        """Every statement that the definition of ``name`` can reach through other global names."""
-        todo, done = [name], set(but) - {name}
-        seen: set[Statement] = set()  # one that binds many names is read once
-        while todo:
-            current = todo.pop()
-            if current in done:
-                continue
-            done.add(current)
-            for statement in self.statements.get(current, []):
-                if statement in seen:
-                    continue
-                seen.add(statement)
-                yield statement
-                todo.extend(statement.needs)
 
 
 @once_a_cell
@@ -386,17 +367,6 @@ def _global_names(statement: ast.stmt) -> set[str]:
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
-def _imported_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """What `Definitions` would have of the modules that are imported, or imported from."""
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (f"{alias.name}.*" for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                yield f"{node.module}.*" if alias.name == "*" else alias.name
-                yield f"{alias.name}.*"
-
-
 def _read_nodes(statement: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
     """Every node of a statement that does something, and the text that it stands for, if any.
 
@@ -459,8 +429,13 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
 
 def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
     """(name, source) of the Python files beside a notebook that a cell names, or such a file."""
+    return tuple((_module_of(name), source) for name, source in beside_as_text(cells, files))
+
+
+def beside_as_text(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
+    """(relative name, source) of the same files."""
     read = read_beside(cells, files)
-    return tuple((_module_of(name), data.decode("utf-8", "replace")) for name, data in read.items())
+    return tuple((name, data.decode("utf-8", "replace")) for name, data in read.items())
 
 
 def read_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -96,6 +96,7 @@ def _cut(seen: Observation) -> Observation:
         seen,
         value=_plain(seen.value),
         arguments=_plain(seen.arguments),
+        line=cut(seen.line),
         error=_cut_error(seen.error) if seen.error else None,
         unfit=_cut_unfit(seen.unfit) if seen.unfit else None,
     )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from autograder.checks.notebook_source import Definitions, written_out
+from autograder.checks.course import GRADER
+from autograder.checks.notebook_source import written_out
+from autograder.checks.reached import NOTEBOOK, Code
+from autograder.files import cut, printable
 
+LONGEST_LINE = 100  # letters of one that is quoted
 # other names under which PyTorch has what a disallowed name stands for
-GRADER = "autograder"  # a package that holds answers, as those of the course do
 BACK_WAYS = {
     "log_softmax": (
         "_safe_softmax", "cross_entropy", "CrossEntropyLoss", "cross_entropy_loss",
@@ -41,10 +44,12 @@ class Used:
     Attributes:
         message: the same as its author wrote it, or nearly so.
         of_course: it is a module of the course or of the grader, and no disallowed name.
+        where: the line in which it stands, to follow upon the message; empty if that is not known.
     """
 
     message: str
     of_course: bool = False
+    where: str = field(default="", compare=False)
 
 
 def with_back_ways(disallowed: Iterable[str]) -> tuple[str, ...]:
@@ -70,26 +75,45 @@ def find(
             under such a name is the student's own, and free.
         modules: modules of the course that may be imported, whole or name by name.
         other_parts: parts that this one may call; what they use is charged there.
-        beside: what `modules_beside` finds.
+        beside: (name, source) of the files beside the notebook that a cell names; of these, what the part imports
+            is read.
         packages: of the course, which hold the answers; the assignments' comes first.
     """
-    definitions = Definitions.of(tuple(cells), beside)
+    code = Code(tuple(cells), beside)
     disallowed, modules = set(disallowed), set(modules)
-    free = definitions.own & disallowed
-    mine = {"self", "cls"} - definitions.statements.keys()
-    # what a star brings in has no name here, so it counts for every part
-    stars = definitions.statements.get("*", [])
-    for statement in [*stars, *definitions.reached_from(part, other_parts)]:
-        mine = mine - statement.binds_inside
+    mine: dict[
+        str, set[str]
+    ] = {}  # names of objects that are the student's own, by the place that has them
+    for reached in code.reached_from(part, other_parts):
+        statement, place = reached.statement, reached.place
+        given = code.given_by(place, statement)
+        if place not in mine:
+            modules_beside = [
+                name for name, own in code.given_in(place).items() if own & disallowed
+            ]
+            mine[place] = {"self", "cls"} - code.definitions(place).statements.keys()
+            mine[place].update(modules_beside)
+        mine[place] -= statement.binds_inside - given.keys()
+        free = {*given} | code.own(place)
         for node, text in statement.names:
-            used = (
-                _uses(node, text, disallowed, free, mine)
-                or _imports(node, modules, packages)
-                or _smuggles(text, packages)
-            )
+            used = _imports(node, modules, packages)
+            theirs = isinstance(node, ast.alias) and (node.asname or node.name) in given
+            if not used and not reached.only_runs and not theirs:
+                used = _uses(node, text, disallowed, free, mine[place]) or _smuggles(text, packages)
             if used:
-                return used
+                return replace(used, where=_where(code, place, node, used))
     return None
+
+
+def _where(code: Code, place: str, node: ast.AST, used: Used) -> str:
+    """The line in which something stands, by its number and as it is written."""
+    word = re.split(r"[ .]", used.message)[1 if used.of_course else -1].strip("'")
+    number, line = code.line_of(place, getattr(node, "lineno", 0), word)
+    if not number:
+        return ""
+    named = "a cell" if place == NOTEBOOK else f"`{printable(place)}`"
+    written = "" if line == used.message else f", `{cut(printable(line), LONGEST_LINE)}`"
+    return f", in line {number} of {named}{written}"
 
 
 def _smuggles(text: str, packages: tuple[str, ...]) -> Used | None:

@@ -26,6 +26,7 @@ class Obstacle(StrEnum):
     MISSING = "missing"
     TIME_LIMIT = "time limit"
     STOPPED = "stopped"
+    ENDED = "ended"
     FAULT = "fault"
 
     @property
@@ -48,6 +49,7 @@ WORDS = {
     Obstacle.MISSING: "not defined",
     Obstacle.TIME_LIMIT: "the time limit was reached",
     Obstacle.STOPPED: "the notebook stopped before it",
+    Obstacle.ENDED: "the notebook's process ended over it",
     Obstacle.FAULT: "the grader itself failed over it",
 }
 

@@ -417,6 +417,10 @@ def _as_text(link: re.Match[str]) -> str:
     return f"<b>{link[1]}</b>"
 
 
-def page_that_could_not_be_run(plan: Plan, reason: str, no_json: bool = False) -> str:
-    """The page of a submission from which no points could come."""
-    return render("broken.html", title=plan.title, of=plan.of, reason=reason, no_json=no_json)
+def page_that_could_not_be_run(
+    plan: Plan, reason: str, no_json: bool = False, ours: bool = False
+) -> str:
+    """The page of a submission from which no points could come; the reason may be an error of the grader's own."""
+    return render(
+        "broken.html", title=plan.title, of=plan.of, reason=reason, no_json=no_json, ours=ours
+    )

@@ -29,6 +29,8 @@ from autograder.faults import Fault, collected, note
 from autograder.files import cut
 from autograder.grade.report import error_in
 from autograder.probe.disallowed import Disallowed
+from autograder.probe.messages import Ending
+from autograder.sandbox.client import KernelNotStarted
 from autograder.sandbox.forks import ZygoteError
 
 
@@ -40,13 +42,21 @@ class NotebookStopped(Exception):
         self.message = message
 
 
-ENDED = (
-    "'s process ended {place}, and nothing after it could run. Is there an `exit()`, or does it need "
-    "more memory or time than there is?"
-)
-STUCK = (
-    " was stopped {place}: it did not end within its time, nor when it was asked to. Is there a loop "
-    "without an end?"
+# by how its process ended
+ENDED = {
+    how: f"'s process ended {{place}}, and nothing after it could run. {what}"
+    for how, what in {
+        Ending.EXIT: "Is there an `os._exit()`?",
+        Ending.TIME: "It used more processor time than a cell may, in code that cannot be stopped in its middle.",
+        Ending.KILLED: "It was killed, which happens where there is not enough memory. Does it need that much?",
+        Ending.CRASH: "It crashed in compiled code, as libraries do that are handed what they do not check.",
+        Ending.JUNK: "What it sent made no sense. Does it write to a socket that it has not opened?",
+    }.items()
+}
+STUCK = " was stopped {place}: it did not end within its time, nor when it was asked to."
+SPENT = (
+    " was stopped {place}: all its cells and answers together had used the time of a whole notebook. What was "
+    "decided before counts."
 )
 
 
@@ -216,7 +226,7 @@ class Grading:
                 verdict = ask(probe)
                 if verdict.earned and not self._stopped:
                     self._doubt(part, ask)
-            except (ZygoteError, OSError):
+            except (KernelNotStarted, ZygoteError, OSError):
                 raise  # the machine's trouble, not this part's
             except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
                 note(f"deciding `{name}`", error)
@@ -238,7 +248,8 @@ class Grading:
             part,
             probe,
             cells,
-            failed_before=self._failed_before(part, decided),
+            failed_before=self._before(part, decided, right=False),
+            right_before=self._before(part, decided, right=True),
             files=self.files,
             secret=self.secret,
             handed_out=self.handed_out.get(part.name, ""),
@@ -298,16 +309,16 @@ class Grading:
         remark = " ".join(filter(None, (LOOKED_AT_AGAIN.format(tool=tool), again.remark)))
         return structs.replace(again, remark=remark)
 
-    def _failed_before(self, part: Part, decided: Collection[str]) -> list[str]:
-        """Earlier parts in whose place ours may be put; none if one of them was still to be decided.
+    def _before(self, part: Part, decided: Collection[str], right: bool) -> list[str]:
+        """Earlier parts, right or wrong, in whose place ours may be put; none if one was still to be decided.
 
         Ours may hold the answer to another earlier part, and a submission can keep what it sees.
         """
         parts = self.assignment.parts
-        earlier = parts[: parts.index(part)]
-        if any(other.name not in decided for other in earlier):
+        earlier = [other.name for other in parts[: parts.index(part)]]
+        if any(name not in decided for name in earlier):
             return []
-        return [other.name for other in earlier if not self.verdicts[other.name].right]
+        return [name for name in earlier if self.verdicts[name].right == right]
 
     def _stop(self, stopped: NotebookStopped, cell: NotebookNode, index: int) -> None:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")

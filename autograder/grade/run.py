@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import nbformat
-from msgspec import structs
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
@@ -26,29 +26,31 @@ from nbgrader.preprocessors import LimitOutput
 from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT
 from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
-from autograder.checks.follow_through import is_class
 from autograder.checks.notebook_source import FilesBeside, forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import NO_ROOM, digest_of, write_whole
-from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
+from autograder.grade.grading import ENDED, SPENT, STUCK, Grading, NotebookStopped, graded_part
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.outputs import Outputs
 from autograder.grade.report import CHECK, TEST, Report, errors_of_tests, grade_id_of, put_into
 from autograder.grade.restore import restore, solution_cells
 from autograder.grade.sanitize import Sanitize
+from autograder.grade.shown_points import shown_points
 from autograder.grade.submission import InvalidSubmission, notebook_in
 from autograder.probe.disallowed import Disallowed
-from autograder.probe.messages import Questions
-from autograder.probe.wire import decode, encode
-from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
+from autograder.probe.messages import Ending, Observation, Questions
+from autograder.probe.wire import WireError, decode, encode, joined
+from autograder.sandbox.client import KernelClient, KernelDied, KernelSpent, KernelStuck
 from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import Kernels, own_kernels
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.messages import Done
 
 TOO_LARGE = (
     "[The notebook is too large to be shown whole: this is left out. It was run and graded.]\n"
 )
+OURS = "the grader itself failed, which is no fault of yours; your instructor has it graded again"
 SHORT = 1_000  # characters of a cell that stays in any case
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
 
@@ -71,13 +73,10 @@ def run_job(job: Job, kernels: Kernels) -> Report:
         handed_out = solution_cells(job.released)
         grading = Grading(kernel, assignment, job.files, job.secret, handed_out)
         report = grade_notebook(notebook, grading, job.own_text, added=restored.added)
-    remarks = [job.remark] if job.remark else []
-    if report.seconds["run"] >= job.limits.seconds:
-        remarks.append(f"the notebook took more than {job.limits.seconds:g} seconds")
     report = replace(
         report,
         restored=restored,
-        remark="; ".join(remarks),
+        remark=job.remark,
         seconds={"prepare": prepared - began, **report.seconds},
     )
     put_into(notebook, report)
@@ -183,22 +182,21 @@ def is_own_text(cell: NotebookNode, own_text: Collection[str]) -> bool:
 
 
 def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float | None:
-    """What a cell earns by its part's verdict, or else as nbgrader says; None where a person must look."""
+    """What a cell earns by its part's verdict, or else by what it shows; None where a person must look."""
     verdict = verdicts.get(grade_id_of(cell).removeprefix(CHECK))
     if verdict and graded_part(cell.source):
         return None if verdict.obstacle is Obstacle.FAULT else verdict.earned
-    try:
-        return utils.determine_grade(cell)[0]
-    except (ValueError, TypeError):  # a number that cannot be: more than there is, or none
-        return 0.0
+    return shown_points(cell)
 
 
 class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     """`grading.Kernel` over a channel, without nbclient; what it is given is given to a `KernelClient`.
 
+    Where a process ends over what it is asked, that costs the case, and what is left is asked in another one, in
+    which the same cells were run.
+
     Raises:
-        NotebookStopped: it does not take the files.
-        ZygoteError: kernels cannot be had.
+        ZygoteError, KernelNotStarted: kernels cannot be had, or this one could not start.
     """
 
     def __init__(
@@ -210,79 +208,119 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         closed: Disallowed | None = None,
     ) -> None:
         self.kernels, self.limits, self.files = kernels, limits, files
-        self.disallowed_lists = disallowed_lists
+        self.disallowed_lists, self._closed = disallowed_lists, closed
         self.outputs = Outputs(limits.output)
-        # what stands in for earlier parts, when it is needed
-        self._ours: KernelClient | None = None
-        self._beside, self._cells = FilesBeside(files), 0
-        try:
-            self.kernel = KernelClient(
-                kernels, limits, sorted(files.items()), closed, disallowed_lists
-            )
-        except (KernelDied, KernelStuck):
-            raise NotebookStopped(ENDED) from None
+        self._beside, self._cpu = FilesBeside(files), limits.cpu
+        self._ran: list[Ran] = []
+        self._running = True  # as far as it was
+        self.kernel = self._started()
+
+    def _started(self) -> KernelClient:
+        limits = replace(self.limits, cpu=self._cpu)
+        files = sorted(self.files.items())
+        return KernelClient(self.kernels, limits, files, self._closed, self.disallowed_lists)
 
     def __exit__(self, *_: object) -> None:
         self.kernel.__exit__()
-        if self._ours:
-            self._ours.__exit__()
 
     def close(self) -> None:
         self.kernel.process.kill()
         self.kernel.process.wait()
 
     def closed(self, disallowed: Disallowed) -> SandboxedKernel:
-        left = max(1, round(self.kernel.seconds_left))
-        limits = replace(self.limits, seconds=left)
-        return SandboxedKernel(self.kernels, limits, self.files, self.disallowed_lists, disallowed)
+        return SandboxedKernel(
+            self.kernels, self.limits, self.files, self.disallowed_lists, disallowed
+        )
 
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)
-        self._cells += 1
-        try:
-            for name, content in self._beside.named_by(cell.source).items():
-                self.kernel.let_import(name, content)
-            # its own id could hold what its source does not
-            number, asks = f"cell-{self._cells}", grade_id_of(cell).startswith(TEST)
-            done = self.kernel.run(cell.source, number, self.outputs.take, asks)
-        except KernelDied:
-            raise NotebookStopped(ENDED) from None
-        except KernelStuck:
-            raise NotebookStopped(STUCK) from None
+        # its own id could hold what its source does not
+        number, asks = f"cell-{len(self._ran) + 1}", grade_id_of(cell).startswith(TEST)
+        ran = Ran(cell.source, number, asks, self._beside.named_by(cell.source))
+        with self._or_stopped():
+            self._start_again_if_ended()
+            done = ran.by(self.kernel, self.outputs.take)
+        self._ran.append(ran)
         cell.execution_count = done.count
 
     def ask(self, message: bytes) -> bytes:
-        questions = decode(message, Questions)
-        sources, functions = questions.substitutes, questions.functions
+        seen: list[bytes] = []
+        with self._or_stopped():
+            while True:
+                before = len(seen)
+                try:
+                    self._start_again_if_ended()
+                    return self.kernel.ask(message, seen)
+                except (KernelDied, KernelStuck) as end:
+                    if not self._running or self._spent:
+                        raise
+                    self.close()
+                    asked, done = decode(message, Questions), len(seen) - before
+                    lost = 1 + asked.rest_of_step(done)
+                    seen += [encode(self._lost(end))] * lost
+                    if done + lost >= len(asked.requests):
+                        return joined(seen)
+                    message = encode(asked.after(done + lost))
+                except WireError:
+                    return b""
+
+    def _lost(self, end: KernelDied | KernelStuck) -> Observation:
+        """What is seen of a case over which the process ended, or had to be ended."""
+        if isinstance(end, KernelStuck):
+            return Observation(status="timeout", seconds=self.limits.clock_per_call, waited=True)
+        if end.how is Ending.TIME:
+            return Observation(status="timeout", seconds=self.limits.seconds_per_call)
+        return Observation(status="ended", ended=end.how)
+
+    @property
+    def _spent(self) -> bool:
+        """Whether it has used the processor time of the whole notebook, or nearly."""
+        return self.kernel.process.processor_time() > self._cpu - 1
+
+    def _start_again_if_ended(self) -> None:
+        """Run the notebook as far as it was in another kernel; what it shows is known."""
+        if not self.kernel.ended:
+            return
+        self._running = False
+        self._cpu = max(1, self._cpu - math.ceil(self.kernel.process.processor_time()))
+        self.kernel.__exit__()
+        self.kernel = self._started()
+        for ran in self._ran:
+            ran.by(self.kernel, lambda *_: None)
+        self._running = True
+
+    @contextlib.contextmanager
+    def _or_stopped(self) -> Iterator[None]:
+        """Whatever ends the kernel inside, nothing more runs."""
         try:
-            if not sources and not functions:
-                return self.kernel.ask(message)
-            # ours never comes where a submission runs: not even its source travels there
-            elsewhere = {
-                **{name: is_class(source) for name, source in sources.items()},
-                **dict.fromkeys(functions, False),
-            }
-            questions = structs.replace(questions, substitutes={}, elsewhere=elsewhere)
-            return self.kernel.ask(encode(questions), self._stand_ins(sources, functions))
-        except KernelDied:
-            raise NotebookStopped(ENDED) from None
+            yield
+        except KernelDied as died:
+            raise NotebookStopped(SPENT if self._spent else ENDED[died.how]) from None
         except KernelStuck:
             raise NotebookStopped(STUCK) from None
+        except KernelSpent:
+            raise NotebookStopped(SPENT) from None
 
-    def _stand_ins(self, sources: dict[str, str], functions: list[str]) -> Callable[[bytes], bytes]:
-        """What passes calls on to a kernel of ours, which begins with the first of them."""
 
-        @cache
-        def ours() -> KernelClient:
-            if self._ours is None or self._ours.ended:
-                if self._ours:
-                    self._ours.__exit__()
-                limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
-                self._ours = KernelClient(self.kernels, limits)
-            self._ours.let_stand_in(sources, functions)
-            return self._ours
+class Ran(NamedTuple):
+    """A cell as it was run, so that it can be run once more.
 
-        return lambda message: ours().call(message)
+    Attributes:
+        source: the cell.
+        number: what the kernel knows it by.
+        asks: see `CellOrder`.
+        files: beside the notebook that it may import from here on.
+    """
+
+    source: str
+    number: str
+    asks: bool
+    files: dict[str, bytes]
+
+    def by(self, kernel: KernelClient, take: Callable[[str, dict[str, Any]], None]) -> Done:
+        for name, content in self.files.items():
+            kernel.let_import(name, content)
+        return kernel.run(self.source, self.number, take, self.asks)
 
 
 def attempt(job: Job, kernels: Kernels) -> Report:
@@ -313,7 +351,7 @@ def _attempt(job: Job, kernels: Kernels) -> Report:
 def broken(error: Exception) -> Report:
     """The result of a job over which the grader itself stumbled."""
     fault = fault_of("grading a notebook", error)
-    return Report(broken=f"grading stopped with {fault.error}", faults=(fault,))
+    return Report(broken=f"grading stopped with {fault.error}", told=OURS, faults=(fault,))
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -72,6 +73,22 @@ LONG_REFERENCE = re.compile(r"&#0*([0-9]{8})[0-9]*")
 REOPENED = re.compile(
     r"<(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(\s*/?>|(?=[\s/]))", re.IGNORECASE
 )
+# a "<", and the whole of a tag where it begins one
+TAG_OR_SIGN = re.compile(
+    r"<(?:(?P<end>/?)(?P<name>[a-z][^\s/<>]*+)"
+    r"(?P<said>(?:\s++[^\s\"'<>/=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++))?+)*+)\s*+(?P<alone>/?)>)?",
+    re.IGNORECASE,
+)
+BARE = re.compile(
+    r"\s++(?!open\b)[^\s\"'<>/=]++(?!\s*+=)(?=\s|$)", re.IGNORECASE
+)  # an attribute without a value
+OPEN_ENDED = {
+    "br", "caption", "dd", "dt", "hr", "img", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
+}  # fmt: skip
+# what a program writes beside words
+UNSEEN = re.compile(r"<!--|<!doctype(?=[\s>])|<(?:style|script)(?=[\s>])", re.IGNORECASE)
+ENDS = {"<!--": "-->", "<!doctype": ">", "<style": "</style>", "<script": "</script>"}
+CODE = re.compile(r"[{}();=]")
 MOST_ALIKE = 3  # of such elements without a difference that are opened anew
 IGNORED = ' class="tex2jax_ignore mathjax_ignore"'  # by what reads formulas
 # letters to which Markdown gives a meaning, as HTML writes them
@@ -162,12 +179,17 @@ class Sanitize(Preprocessor):
     def _shown(self, data: NotebookNode) -> NotebookNode:
         """Those forms of an output that cannot act."""
         kept = NotebookNode({kind: text for kind, text in data.items() if kind in SHOWN})
+        if "text/markdown" in data and "text/html" not in data:
+            text = data["text/markdown"]
+            self._marks += marks_in(text)
+            plain = self._marks > MOST_MARKS_IN_ALL or not is_readable(text)
+            kept["text/html"] = f"<pre>{escape(shortened(text))}</pre>" if plain else rendered(text)
         if "text/html" in kept:
             self._html += len(kept["text/html"])
             if len(kept["text/html"]) > LONGEST_TEXT or self._html > MOST_HTML:
                 del kept["text/html"]
             else:
-                html = clean(kept["text/html"])
+                html = clean(kept["text/html"], made=True)
                 kept["text/html"] = f"<div{IGNORED}>{html}</div>" if formula_acts(html) else html
         if "text/latex" in kept and formula_acts(kept["text/latex"]):
             del kept["text/latex"]
@@ -198,11 +220,77 @@ def clean(
     html: str,
     tags: AbstractSet[str] = TAGS,
     attributes: Mapping[str, AbstractSet[str]] = ATTRIBUTES,
+    made: bool = False,
 ) -> str:
-    """HTML of which nothing loads or runs; shown as it was typed where far too much would be made of it."""
-    return nh3.clean(html if is_short_made(html) else f"<pre>{escape(html)}</pre>", tags=tags,
+    """HTML of which nothing loads or runs, and no word is lost: what is no element of these tags is shown as typed.
+
+    The parser in nh3 leaves out what it does not know, and elements of SVG or MathML with all that they hold; a
+    student who writes about the token <mask> means the word.
+
+    Args:
+        html: of whoever wrote it.
+        tags, attributes: what stays.
+        made: a program made it, and what a browser does not show of it need not be shown.
+    """
+    seen = elements_only(without_code(html) if made else html, tags, made)
+    return nh3.clean(seen if is_short_made(seen) else f"<pre>{escape(html)}</pre>", tags=tags,
                      attributes=attributes, attribute_filter=attribute,
                      url_schemes={"http", "https", "mailto", "data"})  # fmt: skip
+
+
+def elements_only(html: str, tags: AbstractSet[str], made: bool = False) -> str:
+    """HTML in which every "<" begins one of these elements, which is whole, or is one that is shown.
+
+    Of what a program made, other elements go if they say more than a name, and pictures go but for their words.
+    """
+    pieces: list[str] = []
+    opened: dict[str, list[tuple[int, str]]] = defaultdict(
+        list
+    )  # where, and what is to become of its end
+    at = pictures = 0
+    for found in TAG_OR_SIGN.finditer(html):
+        text, name = found[0], (found["name"] or "").lower()
+        typed = text.replace("<", "&lt;").replace(">", "&gt;")
+        pieces.append(html[at : found.start()])
+        at = found.end()
+        if found["end"]:
+            fate = opened[name].pop()[1] if opened[name] else "typed"
+            pictures -= (name, fate) == ("svg", "")
+            pieces.append({"kept": text, "typed": typed, "": ""}[fate])
+            continue
+        fate = "typed"
+        if name in tags and (made or not BARE.search(found["said"])):
+            fate = "kept"
+        elif name and made and (found["said"] or found["alone"] or pictures):
+            fate = ""
+        if name and not found["alone"]:
+            pictures += (name, fate) == ("svg", "")
+            opened[name].append((len(pieces), fate))
+        pieces.append({"kept": text, "typed": typed, "": ""}[fate])
+    for name in opened.keys() - OPEN_ENDED:
+        for place, fate in opened[name]:
+            if fate == "kept":  # a word that looks like an element, as <s> does
+                pieces[place] = pieces[place].replace("<", "&lt;").replace(">", "&gt;")
+    return "".join([*pieces, html[at:]])
+
+
+def without_code(html: str) -> str:
+    """HTML that a program made without its style sheets, scripts and comments."""
+    pieces, at = [], 0
+    ends = {sign: re.compile(end, re.IGNORECASE) for sign, end in ENDS.items()}
+    for found in UNSEEN.finditer(html):
+        sign = found[0].lower()
+        if found.start() < at or sign not in ends:
+            continue
+        end = ends[sign].search(html, found.end())
+        if end is None:
+            del ends[sign]  # nor is there one after it
+            continue
+        named, _, held = html[found.end() : end.start()].partition(">")
+        if found[0][1] == "!" or named or CODE.search(held):
+            pieces.append(html[at : found.start()])
+            at = end.end()
+    return "".join([*pieces, html[at:]])
 
 
 def is_short_made(html: str) -> bool:

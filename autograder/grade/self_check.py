@@ -24,6 +24,8 @@ from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.run import SandboxedKernel, grade_notebook
 from autograder.grade.submission import InvalidSubmission, files_beside, notebook_in, read_text
 from autograder.sandbox import bubblewrap
+from autograder.sandbox.client import KernelNotStarted
+from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import close, own_kernels
 from autograder.sandbox.limits import Limits
 
@@ -137,13 +139,17 @@ def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
 def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading, str]]:
     """What grades a notebook of a folder on its author's machine, and how far it is kept apart there."""
     isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
-    files, _ = files_beside(folder)
     limits, taught = Limits(clock_per_cell=SECONDS_PER_CELL), assignment.course
+    files, _ = files_beside(folder, taught)
     try:
         kernels = own_kernels(isolation, taught.allowed_modules(assignment.name))
         with SandboxedKernel(kernels, limits, files, disallowed_lists_of(assignment)) as kernel:
             given = handed_out(taught, assignment.name)
             yield Grading(kernel, assignment, files, handed_out=given), isolation
+    except (KernelNotStarted, ZygoteError) as error:
+        raise NotGradable(
+            f"the grader itself failed, which is no fault of your notebook: {error}"
+        ) from error
     finally:
         close()
 

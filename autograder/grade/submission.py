@@ -7,12 +7,14 @@ submission is said in words; what can be put right without guessing is put right
 from __future__ import annotations
 
 import codecs
+import contextlib
 import hashlib
 import itertools
 import json
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,13 +30,17 @@ from autograder.bounds import (
     DEEPEST_FOLDER,
     LARGEST_FILE,
     LARGEST_FILES,
+    LARGEST_MARKS,
     LARGEST_NOTEBOOK,
     LONGEST_NAME,
     LONGEST_TIME,
+    MOST_ATTACHED,
     MOST_CELLS,
     MOST_FILES,
     MOST_LINES,
+    SIZE_OF_FIELDS,
 )
+from autograder.checks.course import NO_COURSE, Course
 from autograder.files import printable
 from autograder.grade.report import Report
 from autograder.sandbox.channel import MOST_VALUES, values_in
@@ -47,6 +53,18 @@ BYTE_ORDER_MARKS = (
 )
 MERGE_MARK = re.compile(r"^<<<<<<<( |$)", re.MULTILINE)
 TOO_MANY_LINES = "This cell was left out: with it, the notebook has more lines than are read."
+TOO_MANY_BYTES = (
+    f"This cell was left out: with it, the notebook has more than {LARGEST_NOTEBOOK >> 20} MiB."
+)
+LEFT_OUT = (
+    "Left out, since with it the notebook has more than {most} MiB: {pictures}. All else was read."
+)
+IN_A_TEXT = re.compile(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/=%]+")
+NAMED_BEFORE = re.compile(r"!\[([^\]\n]{0,200})\]\(\s{0,20}$")
+# transparent
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNgYAAAAAMAASsJTYQAAAAASUVORK5CYII="
+)
 CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 PICTURE, BASE64 = re.compile(r"image/(png|jpeg|gif)"), re.compile(r"[A-Za-z0-9+/=\s]*")
 
@@ -101,8 +119,8 @@ class Submission:
     came_in: str = ""
 
 
-def read_folder(folder: Path, assignment: str) -> Submission:
-    """A student's folder for an assignment.
+def read_folder(folder: Path, assignment: str, course: Course = NO_COURSE) -> Submission:
+    """A student's folder for an assignment of a course.
 
     Raises:
         InvalidSubmission: there is no notebook of the right name in it, or none that is text.
@@ -112,7 +130,7 @@ def read_folder(folder: Path, assignment: str) -> Submission:
             raise InvalidSubmission(
                 f"expected a folder {printable(place.name)}, found a link or a file",
             )
-    files, left_out = files_beside(folder)
+    files, left_out = files_beside(folder, course)
     came_in = (read_plain(folder / TIME, LONGEST_TIME) or b"").decode("utf-8", "replace").strip()
     data = b""
     try:
@@ -148,11 +166,14 @@ def digest_of_work(notebook: bytes, files: Mapping[str, bytes]) -> str:
     return f"{hashlib.sha256(notebook).hexdigest()[:16]}+{beside.hexdigest()[:16]}"
 
 
-def files_beside(folder: Path) -> tuple[dict[str, bytes], int]:
-    """The plain files below a folder that are no notebooks, by relative name, and how many were left."""
+def files_beside(folder: Path, course: Course) -> tuple[dict[str, bytes], int]:
+    """The plain files below a folder that are no notebooks, by relative name, and how many were left.
+
+    What is a copy of the course's own is as if it were not there, see `Course.owns`.
+    """
     files: dict[str, bytes] = {}
     left_out = size = 0
-    for path, depth in _walk(folder):
+    for path, depth in _walk(folder, course):
         if path.suffix == ".ipynb":
             continue
         data = None
@@ -175,12 +196,19 @@ def _can_travel(name: str) -> bool:
         return False
 
 
-def _walk(folder: Path, depth: int = 1) -> Iterator[tuple[Path, int]]:
-    """Plain files below a folder with their depth, up to a number; links are not followed."""
+def _walk(folder: Path, course: Course) -> Iterator[tuple[Path, int]]:
+    """Plain files below a folder with their depth, up to a number, those above first; links are not followed."""
     number = 0
-    todo = [(folder, depth)]
+    todo = deque([(folder, 1)])
+
+    def is_file(name: str) -> bool:
+        return (folder / name).is_file() and not (folder / name).is_symlink()
+
+    def is_of_course(path: str) -> bool:
+        return course.owns(os.path.relpath(path, folder), is_file)
+
     while todo:
-        place, depth = todo.pop()
+        place, depth = todo.popleft()
         try:
             with os.scandir(place) as listed:
                 entries = sorted((entry for entry, _ in zip(listed, range(4 * MOST_FILES), strict=False)),
@@ -189,9 +217,10 @@ def _walk(folder: Path, depth: int = 1) -> Iterator[tuple[Path, int]]:
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                if depth <= DEEPEST_FOLDER:
+                # of a package of the course, nothing is looked at, however much there is
+                if depth <= DEEPEST_FOLDER and not is_of_course(f"{entry.path}/any"):
                     todo.append((Path(entry.path), depth + 1))
-            elif entry.is_file(follow_symlinks=False):
+            elif entry.is_file(follow_symlinks=False) and not is_of_course(entry.path):
                 number += 1
                 yield Path(entry.path), depth
             if number > 4 * MOST_FILES:
@@ -249,27 +278,38 @@ def read_notebook(path: Path) -> bytes:
 
 def _too_large(size: int) -> InvalidSubmission:
     return InvalidSubmission(
-        f"the notebook has {size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}",
-        "Ask for it again without its outputs",
+        f"the notebook has {size >> 20} MiB, more than {LARGEST_FILE >> 20}",
+        "Ask for it again without its outputs and its largest pictures",
     )
 
 
 def text_of(data: bytes) -> str:
-    """The text that a notebook's file holds; of a large one without its outputs, which are made anew.
+    """The text that a notebook's file holds; of a large one what `_lighter` leaves.
 
     Raises:
-        InvalidSubmission: it holds none, or one that is too large even so.
+        InvalidSubmission: it holds none, or one that is large and no notebook.
     """
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
-        text = data.decode(encoding)
+        if len(data) <= LARGEST_NOTEBOOK:
+            return data.decode(encoding)
+        # as it is where it can be: of a large text, one letter may make four of each
+        data = data if encoding == "utf-8" else data.decode(encoding).encode()
+        size, data = len(data), _lighter(data)
+        if len(data) > LARGEST_NOTEBOOK:
+            raise InvalidSubmission(
+                f"not a notebook: the file has {size >> 20} MiB, and is not JSON with a list of cells",
+                no_json=True,
+            )
+        return data.decode()
     except UnicodeDecodeError:
         raise InvalidSubmission("not a notebook: the file is not UTF-8 text") from None
-    if len(data) > LARGEST_NOTEBOOK:
-        text = _without_outputs(text)
-        if len(text.encode()) > LARGEST_NOTEBOOK:
-            raise _too_large(len(data))
-    return text
+
+
+class _Metadata(Struct):
+    """What is read of a cell's metadata."""
+
+    nbgrader: Raw = Raw(b"null")
 
 
 class _Cell(Struct):
@@ -284,9 +324,79 @@ class _Cell(Struct):
     attachments: Raw = Raw(b"null")
 
     def __post_init__(self) -> None:
-        """Refuse a notebook of too many cells before the rest of them is made."""
+        """Refuse a notebook of too many cells before the rest of them is made, and keep what may be of use."""
         if next(_Cell.numbers) >= MOST_CELLS:
             raise InvalidSubmission(f"the notebook has more than {MOST_CELLS} cells")
+        with contextlib.suppress(msgspec.MsgspecError):
+            self.metadata = _raw(msgspec.json.decode(self.metadata, type=_Metadata))
+        if not self.attached():
+            self.attachments = Raw(b"null")
+        for name, most in (("cell_type", 100), ("id", 100), ("metadata", LARGEST_MARKS)):
+            if len(bytes(getattr(self, name))) > most:
+                setattr(self, name, Raw(b"null"))
+
+    @property
+    def is_code(self) -> bool:
+        return bytes(self.cell_type) == b'"code"'
+
+    @property
+    def size(self) -> int:
+        return len(bytes(self.source)) + len(bytes(self.attachments))
+
+    @property
+    def size_around(self) -> int:
+        """Of all else, the names of its fields included."""
+        around = self.cell_type, self.id, self.metadata
+        return SIZE_OF_FIELDS + sum(len(bytes(field)) for field in around)
+
+    @property
+    def text(self) -> str:
+        """What its source says; empty where that is no text."""
+        with contextlib.suppress(ValueError, RecursionError):
+            return _text(json.loads(bytes(self.source)))
+        return ""
+
+    def attached(self) -> dict[str, dict[str, Raw]]:
+        """Pictures that are attached to a text; none where that is something else."""
+        if not self.is_code and values_in(bytes(self.attachments)) <= MOST_ATTACHED:
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
+                return msgspec.json.decode(self.attachments, type=dict[str, dict[str, Raw]])
+        return {}
+
+    def pictures(self) -> Iterator[int]:
+        """The sizes of the pictures that are attached to a text, or stand in it."""
+        yield from map(_size_of, self.attached().values())
+        if not self.is_code and b";base64," in bytes(self.source):
+            yield from (len(picture[0]) for picture in IN_A_TEXT.finditer(self.text))
+
+    def leave_out(self, most: int) -> None:
+        """Put an empty picture in the place of each that is larger, and say in the text which they were."""
+        names: list[str] = []
+
+        def note(name: str, size: int) -> None:
+            plain = " ".join(name.replace("`", "'").split())[:100]
+            called = f"the picture `{plain}`" if plain else "a picture in this text"
+            names.append(f"{called} ({size * 3 / 4 / (1 << 20):.1f} MiB)")
+
+        def emptied(picture: re.Match[str]) -> str:
+            if len(picture[0]) <= most:
+                return picture[0]
+            before = picture.string[max(0, picture.start() - 230) : picture.start()]
+            named = NAMED_BEFORE.search(before)
+            note(named[1] if named else "", len(picture[0]))
+            return f"data:image/png;base64,{PIXEL}"
+
+        attached = self.attached()
+        for name, kinds in attached.items():
+            if _size_of(kinds) > most:
+                note(name, _size_of(kinds))
+                kinds.clear()
+                kinds["image/png"] = _raw(PIXEL)
+        self.attachments = _raw(attached)
+        text = IN_A_TEXT.sub(emptied, self.text)
+        if names:
+            said = LEFT_OUT.format(most=LARGEST_NOTEBOOK >> 20, pictures=", ".join(names))
+            self.source = _raw(f"*{said}*\n\n{text}")
 
 
 class _Notebook(Struct):
@@ -296,25 +406,49 @@ class _Notebook(Struct):
     nbformat: Raw = Raw(b"4")
 
 
-def _without_outputs(text: str) -> str:
-    """A notebook's text without its outputs, nor the longest cells if all are too many; as it is, where it is none.
+def _raw(value: object) -> Raw:
+    return Raw(msgspec.json.encode(value))
+
+
+def _size_of(kinds: Mapping[str, Raw]) -> int:
+    return sum(len(bytes(data)) for data in kinds.values())
+
+
+def _lighter(data: bytes) -> bytes:
+    """A notebook's file without outputs, which are made anew, and without the largest of what is too much even so.
+
+    The largest pictures go first, then whole texts, then the longest code. Each cell says what was left out of it.
+    What is no notebook is left as it is.
 
     Raises:
         InvalidSubmission: it has too many cells.
     """
     _Cell.numbers = itertools.count()
     try:
-        notebook = msgspec.json.decode(text, type=_Notebook)
-        left = MOST_VALUES // 2
-        for cell in sorted(notebook.cells, key=lambda cell: len(bytes(cell.source))):
-            number = values_in(bytes(cell.source))
-            if number > left:
-                cell.source = Raw(msgspec.json.encode(f"# {TOO_MANY_LINES}"))
-            else:
-                left -= number
-        return msgspec.json.encode(notebook).decode()
+        notebook = msgspec.json.decode(data.removeprefix(codecs.BOM_UTF8), type=_Notebook)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return text
+        return data
+    cells = notebook.cells
+    room = LARGEST_NOTEBOOK - sum(cell.size_around for cell in cells)
+    pictures = sorted(size for cell in cells for size in cell.pictures())
+    left = room - sum(cell.size for cell in cells) + sum(pictures)
+    most = 0
+    for size, alike in itertools.groupby(pictures):
+        left -= sum(alike)
+        if left < 0:
+            for cell in cells:
+                cell.leave_out(most)
+            break
+        most = size
+    values = MOST_VALUES // 2
+    for cell in sorted(cells, key=lambda cell: (not cell.is_code, cell.size)):
+        number = values_in(bytes(cell.source)) + values_in(bytes(cell.attachments))
+        if number > values or cell.size > room:
+            why = TOO_MANY_LINES if number > values else TOO_MANY_BYTES
+            cell.source, cell.attachments = _raw(f"# {why}" if cell.is_code else why), _raw({})
+        else:
+            values, room = values - number, room - cell.size
+    return msgspec.json.encode(notebook)
 
 
 def _instead_of(path: Path) -> tuple[str, str]:
@@ -345,7 +479,7 @@ def notebook_in(text: str) -> NotebookNode:
     """
     text = text.removeprefix("\ufeff")
     if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
-        text = _without_outputs(text)
+        text = _lighter(text.encode("utf-8", "replace")).decode()
         if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
             raise InvalidSubmission(
                 f"not a valid notebook: it holds more than {MOST_VALUES} values"

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from autograder.batch.csv_file import Row, Table, TableError, number_in
+from autograder.files import printable
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile, letters
 
 STUDENT, NUMBER, SECTION = "Student", "ID", "Section"
@@ -22,6 +23,9 @@ WITH_NUMBER = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
 TEST_STUDENT = "Student, Test"
 LONGEST_NUMBER = 20  # digits; Canvas counts in 64 bits
 MOST_WAYS = 10  # of reading one name
+# titles in which Canvas finds these are taken for totals of its own, and passed over; some versions take less for one
+TOTAL = re.compile("(?:Current|Final) (?:Score|Points|Grade)|Override (?:Score|Grade|Status)")
+PERHAPS_TOTAL = re.compile("Current|Final|Override")
 NO_SCORE = {"EX": "excused in Canvas", "N/A": "not assigned to them in Canvas"}
 
 
@@ -80,6 +84,17 @@ class CanvasGradebook(GradebookCsv):
                 f"of {self.table.name}, found “{row[column]}”. Canvas takes no scores for such a column"
             )
         return points
+
+    def caution(self, column: int) -> str:
+        name = self.heading[column]
+        if not (found := PERHAPS_TOTAL.search(name)):
+            return ""
+        passes = "passes" if TOTAL.search(name) else "may pass"
+        return (
+            f"Canvas {passes} over “{printable(name)}” when the file is imported, and say that there are no changes: "
+            f"it takes a title with “{found[0]}” in it for a total of its own. Give the assignment another title in "
+            "Canvas, and export again"
+        )
 
     def stays(self, row: Row, column: int, points: float) -> str:
         return NO_SCORE.get(row[column].upper()) or super().stays(row, column, points)

@@ -91,6 +91,8 @@ def _scores(options: argparse.Namespace) -> Summary:
         options.by, options.column, options.points, options.scale, options.also_waiting
     )
     scores = transfer_of(options.course, options.assignment, options.export, wanted)
+    if caution := scores.sheet.caution(scores.column):
+        print(f"{caution}.\n")
     summary = summary_of(scores)
     folder = options.course / "grading" / options.assignment
     target = options.output or folder / f"scores_{options.export.name}"

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from autograder.batch.csv_file import Row, Table, TableError, number_in
-from autograder.files import printable
+from autograder.files import plain_id, printable
 
 EMPTY = ("", "-")
 
@@ -152,6 +152,10 @@ class GradebookCsv:
         """The points that the platform gives for this column at most; None where it does not say."""
         return None
 
+    def caution(self, column: int) -> str:
+        """What the platform may do with this column that nobody would expect; empty if nothing."""
+        return ""
+
     def stays(self, row: Row, column: int, points: float) -> str:
         """Why a student's cell must not be changed to so many points; empty if it may."""
         if row[column] not in EMPTY and number_in(row[column]) is None:
@@ -204,7 +208,7 @@ class GradebookCsv:
         column = self.table.column(self.number_column)
         rows: dict[str, list[Row]] = {}
         for row in self.people:
-            if number := re.search(f"{self.number_pattern}$", row[column]):
+            if number := re.search(f"{self.number_pattern}$", plain_id(row[column])):
                 rows.setdefault(number[0], []).append(row)
         return {number: found[0] for number, found in rows.items() if len(found) == 1}
 

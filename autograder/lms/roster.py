@@ -14,8 +14,9 @@ from autograder.batch.csv_file import Row, TableError, read_table
 from autograder.batch.roster import FILE
 from autograder.batch.roster import roster_of as list_of
 from autograder.errors import CourseError
-from autograder.files import is_rounded, plain_name, printable, usual_id, without_zeros
+from autograder.files import is_rounded, plain_id, plain_name, printable, usual_id, without_zeros
 from autograder.lms.archives import Refused
+from autograder.lms.brightspace import BrightspaceGrades
 from autograder.lms.canvas import CANVAS
 from autograder.lms.gradebook import Known, students_in
 from autograder.lms.moodle import MOODLE
@@ -31,8 +32,13 @@ def read_gradebook(path: Path) -> GradebookCsv:
         TableError: it is none.
     """
     table = read_table(path)
-    kinds = [*CANVAS.tables, *MOODLE.tables]
+    kinds: list[type[GradebookCsv]] = [*CANVAS.tables, BrightspaceGrades, *MOODLE.tables]
     return next((kind for kind in kinds if kind.knows(table)), GradebookCsv)(table)
+
+
+def key_of(text: str) -> str:
+    """By what an id is known again, whichever program wrote it into a table."""
+    return usual_id(plain_id(text))
 
 
 @dataclass(frozen=True)
@@ -56,9 +62,9 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
     """Put together what has the same id and shares it with nobody else; an empty one is none."""
     by_id: dict[str, tuple[list[str], list[Row]]] = defaultdict(lambda: ([], []))
     for student, key in students.items():
-        by_id[usual_id(key)][0].append(student)
+        by_id[key_of(key)][0].append(student)
     for row, key in rows.items():
-        by_id[usual_id(key)][1].append(row)
+        by_id[key_of(key)][1].append(row)
     by_id.pop("", None)
     matched = {
         ours[0]: theirs[0] for ours, theirs in by_id.values() if len(ours) == len(theirs) == 1
@@ -98,7 +104,7 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
     fitting = {}
     for alias, column in sheet.id_columns.items():
         ours = by_id_in(alias, known)
-        named = {row: ours.get(usual_id(row[column])) for row in sheet.people if row[column]}
+        named = {row: ours.get(key_of(row[column])) for row in sheet.people if row[column]}
         fitting[alias] = {row: student for row, student in named.items() if student}
     aliases = sorted(filter(fitting.get, fitting), key=lambda alias: -len(fitting[alias]))
     if aliases and all(_agree(fitting[aliases[0]], fitting[alias]) for alias in aliases[1:]):
@@ -118,7 +124,7 @@ def by_id_in(alias: str, known: Collection[Known]) -> dict[str, str]:
     """The students whom a platform's column can name, by what stands there; none whom another one shares it with."""
     found: dict[str, list[str]] = defaultdict(list)
     for student in known:
-        found[usual_id(student.id_in(alias))].append(student.student)
+        found[key_of(student.id_in(alias))].append(student.student)
     return {key: students[0] for key, students in found.items() if key and len(students) == 1}
 
 
@@ -247,29 +253,29 @@ def roster_of(
         by = by or STUDENT  # a table that was made for this
     alias, column = id_column_of(sheet, by, known)
     ours = by_id_in(alias, known)
-    shared = {usual_id(student.id_in(alias)) for student in known} - ours.keys()
+    shared = {key_of(student.id_in(alias)) for student in known} - ours.keys()
     ids: dict[str, str] = {}
     odd = sheet.spilt_in_words
-    count = Counter(usual_id(row[column]) for row in sheet.people)
-    in_table = {usual_id(row[column]) for row in sheet.people}
+    count = Counter(key_of(row[column]) for row in sheet.people)
+    in_table = {key_of(row[column]) for row in sheet.people}
     lacking = {without_zeros(key): name for key, name in ours.items() if key not in in_table}
     for number, row in rows.items():
-        student = row[column]
+        student = plain_id(row[column])
         if sheet.aside(row):
             continue
         if not student:
             why = f"nothing in “{sheet.heading[column]}”"
         elif is_rounded(student):
             why = f"“{student}” is what a spreadsheet makes of a long number"
-        elif usual_id(student) not in ours and without_zeros(student) in lacking:
+        elif key_of(student) not in ours and without_zeros(student) in lacking:
             there = printable(lacking[without_zeros(student)])
             why = f"“{printable(student)}” is nobody's here and “{there}” is: a spreadsheet drops zeros"
         elif plain_name(student) != student:
             why = f"“{printable(student)}” cannot be the name of a folder"
-        elif count[usual_id(student)] > 1 or usual_id(student) in shared:
+        elif count[key_of(student)] > 1 or key_of(student) in shared:
             why = f"“{printable(student)}” is several people's"
         else:
-            ids[number] = ours.get(usual_id(student), student)
+            ids[number] = ours.get(key_of(student), student)
             continue
         odd.append(f"{printable(sheet.called(row))}: {why}")
     if not ids:

@@ -10,7 +10,7 @@ from autograder.batch.csv_file import Row, TableError, as_number, number_in
 from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
 from autograder.errors import CourseError
-from autograder.files import printable, without_zeros
+from autograder.files import plain_id, printable, without_zeros
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
 from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
@@ -196,7 +196,7 @@ def summary_of(transfer: Transfer) -> Summary:
     summary.miss("in the platform's table, and not known here", strangers)
     summary.tell("not a student", [f"{person(row)}: {why}" for row, why in asides.items()])
     missing = set(map(without_zeros, matching.missing))
-    nearly = [row[transfer.id_column] for row in matching.strangers]
+    nearly = [plain_id(row[transfer.id_column]) for row in matching.strangers]
     summary.tell(
         "here as well but for zeros before the number, which a spreadsheet has dropped from one of the two",
         [one for one in nearly if one and without_zeros(one) in missing],

@@ -22,6 +22,8 @@ from autograder.batch.course import assignments_of, open_assignment
 from autograder.batch.roster import FILE
 from autograder.batch.run_lock import only_one
 from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
+from autograder.checks.course import Course
+from autograder.checks.course import course as taught_course
 from autograder.errors import CourseError
 from autograder.files import NO_ROOM, plain_files, printable
 from autograder.grade.submission import TIME, read_plain
@@ -57,7 +59,7 @@ def unpack(
     Raises:
         CourseError: there is no such course, assignment, archive or table.
     """
-    api = open_assignment(course, assignment)
+    api, taught = open_assignment(course, assignment), taught_course()
     with contextlib.closing(Archive(archive)) as opened:
         files, refused = opened.files()
         if not files:
@@ -79,7 +81,7 @@ def unpack(
                 stack.enter_context(only_one(target.grading / "lock"))
             for student, of_one in sorted(by_student.items()):
                 try:
-                    attempts, own = _attempts(opened, of_one, assignment, others, refused)
+                    attempts, own = _attempts(opened, of_one, assignment, others, refused, taught)
                     if PurePosixPath(own).name != f"{assignment}{NOTEBOOK}":
                         renamed[student] = own
                     target.put(student, attempts)
@@ -157,12 +159,17 @@ def _attempts(
     assignment: str,
     other_assignments: Sequence[str],
     refused: list[Refused],
+    taught: Course,
 ) -> tuple[list[dict[str, bytes]], str]:
     """A student's attempts, the latest last, each as files by name; and how the latest was called.
+
+    Copies of what the course itself is made of are as if they were not there.
 
     Raises:
         NotTaken: there is none.
     """
+    handed_in = {_own(file) for file in files}
+    theirs = [file for file in files if not taught.owns(_own(file), handed_in.__contains__)]
     notebooks = [file for file in files if file.own.casefold().endswith(NOTEBOOK)]
     named = [file for file in notebooks if _title(file)[0] == assignment.casefold()]
     possible = named or [
@@ -182,9 +189,9 @@ def _attempts(
             wanted = f"{'one notebook, or ' if chosen else ''}one named {assignment}{NOTEBOOK}"
         if named:
             wanted = f"one notebook {assignment}{NOTEBOOK}"
-        kept = _beside(archive, files, f"{assignment}{NOTEBOOK}", refused)
+        kept = _beside(archive, theirs, f"{assignment}{NOTEBOOK}", refused)
         raise NotTaken(f"expected {wanted}, found {names}", kept)
-    others = [file for file in files if file not in notebooks]
+    others = [file for file in theirs if file not in notebooks]
     copies = [file for file in named if file not in chosen]
     why = "a copy of the notebook in a folder, where another lies above it that counts"
     refused += [Refused(file.path, why) for file in copies]

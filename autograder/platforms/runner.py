@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from autograder.checks.course import course_named
 from autograder.checks.rendering import as_text
 from autograder.checks.verdicts import PartVerdict
 from autograder.files import write_whole
@@ -29,8 +30,8 @@ from autograder.sandbox import bubblewrap
 from autograder.sandbox.kernels import close, own_kernels
 
 
-class NoIsolation(Exception):
-    """Nothing here keeps a submission from what decides about it; the message says what to do."""
+class NotGraded(Exception):
+    """Nothing here can grade; the message says why, and what to do about it."""
 
 
 def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tuple[Report, str]:
@@ -45,7 +46,7 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
         may_be_open: whether a submission may run as this very user where nothing else is possible.
 
     Raises:
-        NoIsolation: nothing else is possible.
+        NotGraded: nothing else is possible, or the grader itself failed.
     """
     job = from_json((packed / JOB).read_bytes(), Job)
     isolation = isolation_here(may_be_open)
@@ -54,7 +55,7 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
         close_to_others(packed, job.modules)
     try:
         notebook = read_text(notebook_in_folder(submission, job.assignment))
-        files, _ = files_beside(submission)
+        files, _ = files_beside(submission, course_named(job.course))
         job = replace(job, notebook=notebook, files=files)
         report = attempt(job, own_kernels(isolation, job.modules))
     except InvalidSubmission as problem:
@@ -63,6 +64,8 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
         close()
         if isolation == bubblewrap.USER:
             end_all_of_the_other_user()
+    if report.broken and report.faults:
+        raise NotGraded(report.broken)
     return report, isolation
 
 
@@ -86,7 +89,7 @@ def grade_into(
     results.parent.mkdir(exist_ok=True)
     try:
         report, isolation = grade_here(packed, submission)
-    except NoIsolation as problem:
+    except NotGraded as problem:
         print(f"not graded: {problem}", file=sys.stderr)
         return 1
     write_whole(results, json.dumps(as_results(report, isolation), indent=1))
@@ -112,7 +115,7 @@ def isolation_here(may_be_open: bool) -> str:
         return bubblewrap.USER
     if may_be_open:
         return bubblewrap.NONE
-    raise NoIsolation(
+    raise NotGraded(
         "submissions are not run here: this container refuses namespaces "
         f"({bubblewrap.missing().partition('.')[0]}), and the grader is not root, so that a submission could not "
         "run as another user than the one that decides. Let the grader run as root in the container"

@@ -12,12 +12,19 @@ from types import FrameType
 
 from autograder.alarms import is_to_be_done_whole
 
+# how many times slower than alone a process may be while the machine is busy with something else
+TIMES_SLOWER = 20
 SECONDS_BETWEEN_ALARMS, SECONDS_PUT_OFF = 1.0, 0.1
 # of processor time; a loop in C hears no alarm, and after this Linux ends the process
 SECONDS_OF_GRACE = 2
 # Linux holds RLIMIT_CPU to a clock that counts in ticks; `time.process_time` is finer, and after
 # minutes of work the two are seconds apart, which is more than the grace
 TICKED_CLOCK = -8
+
+
+def waited(clock: float, cpu: float) -> float:
+    """Of so many seconds on the clock, those in which a process that got so many to compute only waited."""
+    return clock - TIMES_SLOWER * cpu
 
 
 class _Held:
@@ -31,8 +38,8 @@ class _Held:
 def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator[None]:
     """Raise an error in what runs inside when its time is up, and again until it listens.
 
-    A generous second limit, in seconds on the clock, is for what only waits.
     Processor time is what counts, so that a machine which is busy with something else stops nobody.
+    The second limit is in seconds in which it only waits, see `waited`.
     Where the platform has no such timers, or in another thread than the first, nothing is stopped.
     """
     if not hasattr(signal, "setitimer") or (
@@ -43,10 +50,12 @@ def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator
 
     over = False  # an alarm on the way then stops nothing, least of all what cleans up
     rung = False
+    began = time.monotonic(), time.process_time()
 
     def ring(number: int, frame: FrameType | None) -> None:
         nonlocal rung
-        if over:
+        clock, used = time.monotonic() - began[0], time.process_time() - began[1]
+        if over or (number == signal.SIGALRM and used < cpu and waited(clock, used) < seconds):
             return
         if _Held.depth:
             _Held.waiting = error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, Literal
 
 import torch
-from msgspec import field
+from msgspec import field, structs
 
 from autograder.probe.disallowed import NOTHING_DISALLOWED, Disallowed
-from autograder.probe.wire import Function, Message
+from autograder.probe.wire import Message
 
 # ----------------------------------------------------------------------------------- questions
 
@@ -95,22 +96,24 @@ class Questions(Message, frozen=True, kw_only=True):
 
     Attributes:
         requests: what is to be done, one after the other.
+        steps: the step that each of them belongs to, by its number. Where one is not done in its time, the
+            rest of its step is not tried, since the step is lost; empty where all are asked.
         substitutes: by the name that it takes, source of ours that stands in for an earlier part.
-        elsewhere: names of what another process computes, and whether each is a class. The others are
-            functions, of which those with a module before their name are handed over.
         disallowed: what is closed meanwhile.
     """
 
     requests: list[AnyRequest]
+    steps: list[int] = field(default_factory=list)
     substitutes: dict[str, str] = field(default_factory=dict)
-    elsewhere: dict[str, bool] = field(default_factory=dict)
     disallowed: Disallowed = field(default_factory=lambda: NOTHING_DISALLOWED)
 
-    @property
-    def functions(self) -> list[str]:
-        """Names of the functions that are handed over."""
-        given = (value for request in self.requests for value in request.arguments)
-        return sorted({value.name for value in given if isinstance(value, Function)})
+    def rest_of_step(self, number: int) -> int:
+        """How many requests after this one belong to its step."""
+        return self.steps[number + 1 :].count(self.steps[number]) if self.steps else 0
+
+    def after(self, number: int) -> Questions:
+        """The same about all but so many of the first requests."""
+        return structs.replace(self, requests=self.requests[number:], steps=self.steps[number:])
 
 
 # ------------------------------------------------------------------------------------- answers
@@ -152,30 +155,46 @@ class Unfit(Message, frozen=True, kw_only=True):
             raise ValueError("something is unfit, but not what")
 
 
+class Ending(StrEnum):
+    """How a process ended that runs a submission, as far as it can be seen from outside."""
+
+    EXIT = "exit"  # by itself
+    TIME = "time"  # by its limit on processor time, where no alarm was heard
+    KILLED = "killed"
+    CRASH = "crash"
+    JUNK = "junk"  # by whoever has asked it, since what it sent made no sense
+
+
 class Observation(Message, frozen=True, kw_only=True):
     """What was seen when a request was carried out.
 
     Attributes:
         status: "returned"; "raised", with the ``error``; "missing" where there is nothing to call;
-            "unfit", see there; "timeout" after so many ``seconds``; "fault" for an ``error`` of
-            the probe's own.
+            "unfit", see there; "timeout" after so many ``seconds``; "ended" where the process did, see
+            there; "fault" for an ``error`` of the probe's own.
         value: what was returned.
         arguments: as they are afterwards; of a module what was left in it, see
             `side_effects.LeftBehind`; of a generator whether its numbers were drawn, and whether
             torch's own were left alone. Where a module is among them, an error has them, too.
         gradients: by name, if they were asked for.
+        seconds: of processor time; where it only ``waited``, these are seconds on the clock.
+        line: in which it was when the time was up, if that is known.
+        ended: how the process did, see `Ending`.
         largest: how many numbers the largest new piece of memory holds, if that was asked for.
         used: what was called though it is disallowed.
         stood_in: names of earlier parts of which ours were called.
     """
 
-    status: Literal["returned", "raised", "missing", "unfit", "timeout", "fault"]
+    status: Literal["returned", "raised", "missing", "unfit", "timeout", "ended", "fault"]
     value: Any = None
     arguments: list[Any] = field(default_factory=list)
     gradients: dict[str, torch.Tensor | None] = field(default_factory=dict)
     error: ErrorSeen | None = None
     unfit: Unfit | None = None
     seconds: float = 0.0
+    waited: bool = False
+    line: str = ""
+    ended: Ending | None = None
     largest: int = 0
     used: str = ""
     stood_in: list[str] = field(default_factory=list)
@@ -185,3 +204,10 @@ class Observation(Message, frozen=True, kw_only=True):
             raise ValueError(f"{self.status}, and no error that belongs to it")
         if (self.unfit is None) == (self.status == "unfit"):
             raise ValueError(f"{self.status}, and nothing unfit that belongs to it")
+        if (self.ended is None) == (self.status == "ended"):
+            raise ValueError(f"{self.status}, and not how the process ended")
+
+    @property
+    def came_to_an_end(self) -> bool:
+        """Whether there is anything that could be compared with what other answers do."""
+        return self.status not in ("timeout", "ended", "missing")

@@ -2,21 +2,12 @@
 
 Neither can cross the border as data. A name is that of one of the makers below, or says where in a module
 of the course something is, as ``package.module.name``.
-
-What student code gets in the place of a function is an operation that PyTorch carries out for it, with a
-name drawn anew: it can be called, and holds nothing else that could be read. For that, functions are written
-in what of Python PyTorch's own compiler understands.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import inspect
-import secrets
-import sys
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -25,10 +16,6 @@ from torch import Tensor, nn
 
 from autograder.probe.wire import Instance
 
-NAMESPACE = "probe"
-_elsewhere: dict[str, Callable[..., Any]] = {}  # by name, what another process computes
-_operations: list[Any] = []  # what is defined lasts as long as what has defined it
-
 
 def made(instance: Instance) -> Any:
     """The object that an instance stands for."""
@@ -36,65 +23,11 @@ def made(instance: Instance) -> Any:
     return maker(**instance.arguments)
 
 
-def disguised(name: str) -> Callable[[Tensor], Tensor]:
-    """A function of which nothing but its results can be seen.
-
-    It is a call of another process where there is one, so that nobody can list what it computes with. Else
-    it is an operation of PyTorch's.
-    """
-    if name in _elsewhere:
-        return _elsewhere[name]
-    operation = f"f_{secrets.token_hex(8)}"
-    library = torch._C._dispatch_library("FRAGMENT", NAMESPACE, "")
-    library.define(f"{operation}(Tensor x) -> Tensor", "")
-    library.impl(operation, "CPU", _compiled(name))
-    _operations.append(library)
-    return torch._C._jit_get_operation(f"{NAMESPACE}::{operation}")[0]
-
-
-@contextlib.contextmanager
-def computed_elsewhere(functions: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """Hand these over in the place of functions of the course, by their names."""
-    _elsewhere.update(functions)
-    try:
-        yield
-    finally:
-        _elsewhere.clear()
-
-
-def compile_all(modules: Sequence[str]) -> None:
-    """Compile the ``FUNCTIONS`` of the course's modules that have some."""
-    for module in modules:
-        for function in getattr(sys.modules[module], "FUNCTIONS", ()):
-            _compiled(f"{module}.{function.__name__}")
-
-
 @cache
 def named(name: str) -> Any:
     """What stands in a module of the course under a name."""
     place, _, own = name.rpartition(".")
     return getattr(importlib.import_module(place), own)
-
-
-@cache
-def _compiled(name: str) -> Callable[[Tensor], Tensor]:
-    """A function in a form that runs without Python, under the same name as all others, and used twice.
-
-    PyTorch looks at what it has compiled when it runs for the first times, which takes a while.
-    """
-    function = named(name)
-    text = inspect.getsource(function).replace(f"def {function.__name__}(", "def f(", 1)
-    helpers = [
-        inspect.getsource(helper)
-        for own, helper in vars(sys.modules[function.__module__]).items()
-        if own.startswith("_") and inspect.isfunction(helper) and f"{own}(" in text
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is deprecated in favour of what needs a compiler of C
-        compiled = torch.jit.CompilationUnit("\n".join([*helpers, text])).f
-        for _ in range(2):
-            compiled(torch.ones(2, 2))
-    return compiled
 
 
 def generator(seed: int) -> torch.Generator:

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import contextlib
 import io
+import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from autograder.probe import objects, op_blocker
+from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
+from autograder.probe.lent import lent
 from autograder.probe.messages import Observation, Questions, Request
 from autograder.probe.op_blocker import OpBlocker
 from autograder.probe.runners import run_case
-from autograder.probe.stand_ins import StandIns, Transport, stand_ins
 from autograder.probe.subject import SubjectError, TimeLimit, describe
 from autograder.probe.switches import as_at_the_start
-from autograder.probe.wire import WireError, decode, encode, packed
+from autograder.probe.wire import WireError, decode, encode, joined, packed
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
 # what of an observation may hold objects of a notebook's own
@@ -31,13 +32,8 @@ FROM_A_NOTEBOOK = ("value", "arguments", "gradients", "error", "unfit")
 OUT_OF_ROOM = (MemoryError, RecursionError)
 
 
-def prepare(modules: Sequence[str] = ()) -> None:
-    """Work out what is only looked up later; before any submission runs, so that it has no say.
-
-    Args:
-        modules: of the course, which are imported, and may have functions that are handed over.
-    """
-    objects.compile_all(modules)
+def prepare() -> None:
+    """Work out what is only looked up later; before any submission runs, so that it has no say."""
     op_blocker.operations()
     op_blocker.known()
 
@@ -47,29 +43,33 @@ def answer(
     namespace: dict[str, Any],
     cpu: float = SECONDS_PER_CALL,
     seconds: float = SECONDS_ON_THE_CLOCK,
-    transport: Transport | None = None,
 ) -> bytes:
+    """All `answers` in one message, as a list."""
+    return joined(list(answers(message, namespace, cpu, seconds)))
+
+
+def answers(
+    message: bytes, namespace: dict[str, Any], cpu: float, seconds: float
+) -> Generator[bytes, None, None]:
     """Carry out what is asked of student code.
 
     Args:
         message: encoded `Questions`.
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
-        seconds: the same on the clock.
-        transport: to a process that has what stands in for earlier parts; None where this one may have it.
+        seconds: the same in which it only waits.
 
-    Returns:
-        an encoded `Observation` for each request; a single fault where the probe itself cannot begin.
+    Yields:
+        an encoded `Observation` for each request, once it is carried out; a single fault where the probe
+        itself cannot begin.
     """
     try:
-        observations = list(
-            _observations(decode(message, Questions), namespace, cpu, seconds, transport)
-        )
+        for seen in _observations(decode(message, Questions), namespace, cpu, seconds):
+            yield encode(seen)
     except OUT_OF_ROOM:
         raise
     except Exception as error:  # noqa: BLE001 (ours, and told as ours)
-        observations = [_fault(error)]
-    return encode(observations)
+        yield encode(_fault(error))
 
 
 def _observations(
@@ -77,35 +77,27 @@ def _observations(
     namespace: dict[str, Any],
     cpu: float,
     seconds: float,
-    transport: Transport | None,
 ) -> Iterator[Observation]:
-    late: Observation | None = None
-    ours: Mapping[str, Any] = {}
+    late: dict[int, Observation] = {}  # by step
     called: set[str] = set()
+    ours = {name: lent(name, text, called.add) for name, text in questions.substitutes.items()}
     with contextlib.ExitStack() as stack:
         stack.enter_context(as_at_the_start())
         blocker = stack.enter_context(OpBlocker(questions.disallowed))
-        if transport and questions.elsewhere:
-            there = stand_ins(transport, questions.elsewhere, called.add)
-            functions = {name: there.pop(name) for name in questions.functions}
-            ours = there
-            stack.enter_context(objects.computed_elsewhere(functions))
-        elif questions.substitutes:
-            here = StandIns(questions.substitutes)
-            ours = stand_ins(here.answer, here.kinds, called.add)
-        for request in questions.requests:
-            if late:
-                yield late
+        steps = questions.steps or range(len(questions.requests))
+        for request, step in zip(questions.requests, steps, strict=True):
+            if step in late:
+                yield late[step]
                 continue
             blocker.close_what_is_new()
             called.clear()
             seen = _carry_out(request, ours, namespace, cpu, seconds)
-            if stood_in := sorted(called.intersection(ours)):
+            if stood_in := sorted(called):
                 seen = structs.replace(seen, stood_in=stood_in)
             if blocker.found:
                 seen = structs.replace(seen, used=blocker.found[0])
             if seen.status == "timeout":
-                late = seen
+                late[step] = seen
             yield seen
 
 
@@ -119,14 +111,18 @@ def _carry_out(
     subject = namespace.get(request.subject)
     if not callable(subject):
         return Observation(status="missing")
+    began = time.process_time()
     try:
         with _in_place(ours, namespace), _quiet(), deadline(cpu, seconds, TimeLimit):
             try:
                 return _in_plain_form(run_case(subject, request))
             except SubjectError as raised:  # whose text is made by the notebook's code, too
                 return Observation(status="raised", error=raised.seen)
-    except TimeLimit:
-        return Observation(status="timeout", seconds=cpu)
+    except TimeLimit as late:
+        waited = time.process_time() - began < 0.9 * cpu
+        line = describe(late).line
+        took = seconds if waited else cpu
+        return Observation(status="timeout", seconds=took, waited=waited, line=line)
     except OUT_OF_ROOM as error:  # which the notebook has taken
         return Observation(status="raised", error=describe(error))
     except Exception as error:  # noqa: BLE001 (ours, and told as ours)

@@ -30,7 +30,7 @@ from autograder.probe.messages import (
     Unfit,
     WrongShape,
 )
-from autograder.probe.objects import disguised, made
+from autograder.probe.objects import made, named
 from autograder.probe.side_effects import SideEffects
 from autograder.probe.subject import SubjectError, errors_are_its_own
 from autograder.probe.wire import GIVEN, RETURNED, Function, Instance
@@ -317,7 +317,7 @@ def _arguments(request: Request) -> list[Any]:
 def _materialise(value: Any, request: Request) -> Any:
     """An argument as the subject receives it: always its own copy."""
     if isinstance(value, Function):
-        return disguised(value.name)
+        return named(value.name)
     if isinstance(value, Instance):
         return made(value)
     if isinstance(value, tuple):

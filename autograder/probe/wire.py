@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,6 +216,26 @@ def encode(value: Any) -> bytes:
     return b"".join([MARK, LENGTH.pack(len(tree)), tree, *writer.numbers])
 
 
+def joined(messages: Sequence[bytes]) -> bytes:
+    """A message that holds a list of what these hold, which nobody has looked at yet.
+
+    Raises:
+        WireError: one of them is no message.
+    """
+    parts = [_tree_and_numbers(message) for message in messages]
+    tree = _bytes([msgspec.Raw(tree) for tree, _ in parts])
+    return b"".join([MARK, LENGTH.pack(len(tree)), tree, *(numbers for _, numbers in parts)])
+
+
+def _tree_and_numbers(message: bytes) -> tuple[memoryview, memoryview]:
+    start = len(MARK) + LENGTH.size
+    if not message.startswith(MARK) or len(message) < start:
+        raise WireError("not a message of the probe")
+    (length,) = LENGTH.unpack(message[len(MARK) : start])
+    body = memoryview(message)[start:]
+    return body[:length], body[length:]
+
+
 def packed(value: Any) -> Packed:
     """The plain form of a value, for which its code may run, and which `encode` takes without looking.
 
@@ -241,20 +262,16 @@ def decode(message: bytes, kind: Any = Any) -> Any:
     """
     if len(message) > LARGEST_MESSAGE:
         raise WireError(f"a message of {len(message)} bytes; at most {LARGEST_MESSAGE} are read")
-    start = len(MARK) + LENGTH.size
-    if not message.startswith(MARK) or len(message) < start:
-        raise WireError("not a message of the probe")
-    (length,) = LENGTH.unpack(message[len(MARK) : start])
-    if length > LARGEST_TREE:
+    tree, numbers = _tree_and_numbers(message)
+    if len(tree) > LARGEST_TREE:
         raise WireError(
-            f"{length} bytes beside the numbers of arrays; at most {LARGEST_TREE} are read"
+            f"{len(tree)} bytes beside the numbers of arrays; at most {LARGEST_TREE} are read"
         )
-    body = memoryview(message)[start:]
-    reader = _Reader(body[length:], kind)
+    reader = _Reader(numbers, kind)
     try:
-        tree = reader.read(body[:length])
+        value = reader.read(tree)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise WireError(f"not a message of the probe: {type(error).__name__}") from None
     if reader.left:
         raise WireError("not a message of the probe: numbers that are no array's")
-    return tree
+    return value

@@ -57,7 +57,7 @@ def command(modules: Iterable[str]) -> list[str]:
     Raises:
         SandboxError: bubblewrap is not there, or may not do its work.
     """
-    visible = visible_paths(modules)
+    visible = {*visible_paths(modules)}
     arguments = [
         bubblewrap(), "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-add", "CAP_SYS_ADMIN",
         "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "grading",
@@ -89,15 +89,19 @@ def _devices() -> list[str]:
     return [*arguments, "--symlink", "/proc/self/fd", "/dev/fd"]
 
 
-def visible_paths(modules: Iterable[str] = ()) -> set[Path]:
-    """What a kernel may read: programs, the Python environment, and few files of the course."""
-    return {
+def visible_paths(modules: Iterable[str] = ()) -> list[Path]:
+    """What a kernel may read: programs, the Python environment, and few files of the course.
+
+    What lies in another of these places comes with it: it may be the engine itself, installed in the environment.
+    """
+    places = {
         Path("/usr"),
         Path(os.path.abspath(sys.prefix)),
         Path(os.path.abspath(sys.base_prefix)),
         *PACKAGES_INSIDE,
         *files_of(modules),
     }
+    return sorted(place for place in places if places.isdisjoint(place.parents))
 
 
 def files_of(modules: Iterable[str]) -> set[Path]:

@@ -109,12 +109,20 @@ class Channel(Generic[Arriving]):
                 return msgspec.convert(header, self.arriving), body
 
     def _frame(self, deadline: float | None) -> tuple[bytes, bytes]:
-        header_length, body_length = LENGTHS.unpack(self._read(LENGTHS.size, deadline))
+        """A frame, which is taken whole: who gave up in its middle may go on waiting for it."""
+        arrived, begin = self._arrived, LENGTHS.size
+        self._wait_for(begin, deadline)
+        header_length, body_length = LENGTHS.unpack_from(arrived)
         if header_length > LARGEST_HEADER or body_length > LARGEST_BODY:
             raise ChannelClosed(f"a frame of {header_length} and {body_length} bytes")
-        return self._read(header_length, deadline), self._read(body_length, deadline)
+        middle, end = begin + header_length, begin + header_length + body_length
+        self._wait_for(end, deadline)
+        with memoryview(arrived) as whole:
+            frame = bytes(whole[begin:middle]), bytes(whole[middle:end])
+        del arrived[:end]
+        return frame
 
-    def _read(self, length: int, deadline: float | None) -> bytes:
+    def _wait_for(self, length: int, deadline: float | None) -> None:
         arrived = self._arrived
         while (missing := length - len(arrived)) > 0:
             if deadline is not None:
@@ -127,10 +135,6 @@ class Channel(Generic[Arriving]):
             if not more:
                 raise ChannelClosed("the other side has ended")
             arrived += more
-        with memoryview(arrived) as whole:
-            read = bytes(whole[:length])
-        del arrived[:length]
-        return read
 
     def _wait(self, event: int, deadline: float) -> None:
         """Until the socket can be read or written; `TimeoutError` if that is too late."""

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 from msgspec import structs
 
+from autograder.faults import GraderError
+from autograder.probe.deadline import waited
 from autograder.probe.disallowed import Disallowed
-from autograder.probe.wire import encode
+from autograder.probe.messages import Ending
+from autograder.probe.wire import joined
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import Channel, ChannelClosed
-from autograder.sandbox.forks import ZygoteClient, ZygoteError
+from autograder.sandbox.forks import SECONDS_TO_IMPORT, ZygoteClient, ZygoteError
 from autograder.sandbox.fresh import FreshKernels
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
     REPLIES,
-    Answers,
-    Asks,
-    CallOrder,
+    Answer,
+    Answered,
     CellOrder,
     Done,
     FileOrder,
@@ -31,23 +34,47 @@ from autograder.sandbox.messages import (
     Order,
     Output,
     ProbeOrder,
+    Ready,
     Reply,
-    ReturnOrder,
     SpawnRequest,
-    StandInOrder,
 )
 
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
 # beyond what the kernel itself keeps to, before it is taken for stuck
-SECONDS_OF_GRACE = 5
+SECONDS_OF_GRACE, SECONDS_BETWEEN_LOOKS = 5, 1
+
+
+class KernelNotStarted(GraderError):
+    """A kernel's process failed before the first line of a submission could run; the message says how."""
 
 
 class KernelDied(Exception):
-    """The kernel's process has ended, or sends what it never would by itself."""
+    """The kernel's process has ended, or sends what it never would by itself.
+
+    Attributes:
+        how: it ended.
+    """
+
+    def __init__(self, message: str, how: Ending) -> None:
+        super().__init__(message)
+        self.how = how
 
 
 class KernelStuck(Exception):
     """The kernel does not answer in time, not even when it was told to stop."""
+
+
+class KernelSpent(Exception):
+    """The kernel has waited as long as a notebook may in all, and is asked no more."""
+
+
+def _how_it_ended(code: int) -> Ending:
+    """What the exit status of a kernel tells; the first process of a namespace exits where others are ended."""
+    if abs(code) == signal.SIGXCPU:
+        return Ending.TIME
+    if code >= 0:
+        return Ending.EXIT
+    return Ending.KILLED if code == -signal.SIGKILL else Ending.CRASH
 
 
 class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
@@ -60,19 +87,19 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
 
     Raises:
         ZygoteError: the zygote is no more.
-        KernelDied, KernelStuck: the kernel does not take the files.
+        KernelNotStarted: the kernel's process failed before anything could run in it.
     """
 
     def __init__(
         self,
         zygote: ZygoteClient | FreshKernels,
         limits: Limits,
-        files: Iterable[tuple[str, bytes]] = (),
+        files: Collection[tuple[str, bytes]] = (),
         closed: Disallowed | None = None,
         disallowed_lists: Sequence[Disallowed] = (),
     ) -> None:
         self.limits = limits
-        self._deadline = time.monotonic() + limits.seconds
+        self._spent = 0.0  # seconds on the clock
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if zygote.isolation != bubblewrap.FULL:
             self._folder = tempfile.TemporaryDirectory(
@@ -86,6 +113,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             modules=zygote.modules,
             closed=closed,
             disallowed_lists=disallowed_lists,
+            files=len(files),
         )
         if zygote.isolation == bubblewrap.USER:
             home = dict.fromkeys(("HOME", "IPYTHONDIR", "MPLCONFIGDIR"), start.cwd)
@@ -100,11 +128,28 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             self.__exit__()
             raise
         try:
-            for name, content in files:
-                self._send(FileOrder(name), content)
-        except (KernelDied, KernelStuck, ZygoteError):
+            self._begin(files)
+        except (KernelNotStarted, ZygoteError):
             self.__exit__()
             raise
+
+    def _begin(self, files: Collection[tuple[str, bytes]]) -> None:
+        """Hand over the files, and hear that the kernel stands before its first line."""
+        try:
+            with contextlib.suppress(KernelDied):  # it may have said why
+                for name, content in files:
+                    self._send(FileOrder(name), content)
+            ready, _ = self._receive(time.monotonic() + SECONDS_TO_IMPORT)
+        except KernelDied:
+            end = f"its process ended with status {self.process.returncode}"
+            raise KernelNotStarted(f"a kernel did not start: {end}") from None
+        except KernelStuck:
+            raise KernelNotStarted("a kernel did not start in time") from None
+        failed = ready.failed if isinstance(ready, Ready) else f"found {ready!r}"
+        if failed:
+            failure = KernelNotStarted(f"a kernel did not start: {failed.splitlines()[-1]}")
+            failure.add_note(failed)
+            raise failure
 
     def run(
         self, code: str, cell: str, take: Callable[[str, dict[str, Any]], None], asks: bool = False
@@ -116,84 +161,62 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             asks: see `CellOrder`.
 
         Raises:
-            KernelDied, KernelStuck: nothing more will come of this kernel.
+            KernelDied, KernelStuck, KernelSpent: nothing more will come of this kernel.
             ZygoteError: it ended with its zygote, by no doing of its own.
         """
-        cpu, seconds = self.limits.seconds_per_cell, self._clock(self.limits.clock_per_cell)
-        self._send(CellOrder(code, cell, cpu, seconds, asks))
-        deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
-        while True:
-            reply, _ = self._receive(deadline)
-            if isinstance(reply, Done):
-                return reply
-            if isinstance(reply, Output):
-                take(reply.kind, reply.content)
+        cpu, seconds = self.limits.seconds_per_cell, self.limits.clock_per_cell
+        with self._timed():
+            self._send(CellOrder(code, cell, cpu, seconds, asks))
+            deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
+            while True:
+                reply, _ = self._receive(deadline)
+                if isinstance(reply, Done):
+                    return reply
+                if isinstance(reply, Output):
+                    take(reply.kind, reply.content)
 
     def let_import(self, name: str, content: bytes) -> None:
         """Let a file beside the notebook be imported, with the content that was read; errors are those of `run`."""
         self._send(ImportOrder(name), content)
 
-    def ask(self, message: bytes, call: Callable[[bytes], bytes] | None = None) -> bytes:
-        """What the probe answers to a message.
+    def ask(self, message: bytes, seen: list[bytes] | None = None) -> bytes:
+        """What the probe answers to a message, which is encoded `Questions`; errors are those of `run`.
 
         Args:
-            message: encoded `Questions`.
-            call: takes a call of what stands in for earlier parts, if something does, to the kernel that
-                has it, and brings back what comes of it; nobody looks at it on the way.
-
-        Raises:
-            KernelDied, KernelStuck, ZygoteError: as from `run`.
+            seen: where each answer is put as it comes, behind those to what was asked before.
         """
-        cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
-        self._send(ProbeOrder(cpu, seconds), message)
-        deadline = time.monotonic() + self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
+        cpu, seconds = self.limits.seconds_per_call, self.limits.clock_per_call
+        seen = [] if seen is None else seen
+        with self._timed():
+            self._send(ProbeOrder(cpu, seconds), message)
+        while True:
+            with self._timed():
+                reply, body = self._next_answer(time.monotonic() + seconds + SECONDS_OF_GRACE)
+            if isinstance(reply, Answered):
+                return joined(seen)
+            seen.append(body)
+
+    def _next_answer(self, deadline: float) -> tuple[Reply, bytes]:
         while True:
             reply, body = self._receive(deadline)
-            if isinstance(reply, Answers):
-                return body
-            if isinstance(reply, Asks) and call:
-                self._send(ReturnOrder(), call(body))
+            if isinstance(reply, Answer | Answered):
+                return reply, body
 
-    def let_stand_in(self, sources: dict[str, str], functions: list[str]) -> None:
-        """Give it ours, as Python by the names of the parts; it is then asked with `call`, and runs nothing else."""
-        self._send(StandInOrder(functions), encode(sources))
-
-    def call(self, message: bytes) -> bytes:
-        """What comes of a call of what stands in; nothing where this has ended, as it does when none comes in time."""
+    @contextlib.contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Count the time of what runs inside; `KernelSpent` where that before it has waited too long."""
+        most, spent = self.limits.seconds, self._spent
+        if spent > most and waited(spent, self.process.processor_time()) > most:
+            raise KernelSpent
+        began = time.monotonic()
         try:
-            cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
-            self._send(CallOrder(cpu, seconds), message)
-            deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
-            while True:
-                reply, body = self._receive(deadline)
-                if isinstance(reply, Answers):
-                    return body
-        except KernelStuck:  # else its late answer would be taken for that to the next call
-            self.process.kill()
-            self.process.wait()
-        except KernelDied:
-            pass
-        return b""
-
-    @property
-    def ended(self) -> bool:
-        """Whether its process has ended."""
-        return self.process.poll() is not None
-
-    @property
-    def seconds_left(self) -> float:
-        """Of those on the clock that the notebook has."""
-        return self._deadline - time.monotonic()
-
-    def _clock(self, seconds: float) -> float:
-        """Time on the clock, within what is left of the notebook's."""
-        if self.seconds_left <= 0:
-            raise KernelStuck
-        return min(seconds, self.seconds_left)
+            yield
+        finally:
+            self._spent += time.monotonic() - began
 
     def _send(self, order: Order, body: bytes = b"") -> None:
         # who has said that a cell is done and goes on with it may not read what comes next
-        patience = self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
+        patience = self.limits.clock_per_cell + SECONDS_OF_GRACE
         try:
             self.channel.send(order, body, time.monotonic() + patience)
         except TimeoutError:
@@ -202,19 +225,37 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             self._died(error)
 
     def _receive(self, deadline: float) -> tuple[Reply, bytes]:
-        try:
-            return self.channel.receive(min(deadline, self._deadline + SECONDS_OF_GRACE))
-        except TimeoutError:
-            raise KernelStuck from None
-        except ChannelClosed as error:
-            self._died(error)
+        """The next reply: in time, or later as long as the kernel computes."""
+        late, before = 0.0, 0.0  # when its time was up, and what it had computed then
+        while True:
+            try:
+                return self.channel.receive(deadline)
+            except ChannelClosed as error:
+                self._died(error)
+            except TimeoutError:
+                now, computed = time.monotonic(), self.process.processor_time()
+            if not late:
+                late, before = now, computed
+            elif waited(now - late, computed - before) > SECONDS_OF_GRACE:
+                raise KernelStuck
+            deadline = now + SECONDS_BETWEEN_LOOKS
 
     def _died(self, error: ChannelClosed) -> NoReturn:
+        until = time.monotonic() + SECONDS_BETWEEN_LOOKS
+        while not self.ended and time.monotonic() < until:
+            time.sleep(0.005)
+        by_itself = self.ended
         self.process.kill()
-        self.process.wait()
+        code = self.process.wait()
+        how = _how_it_ended(code) if by_itself or code != -signal.SIGKILL else Ending.JUNK
         if self.process.lost:
             raise ZygoteError("a kernel ended with what it was forked from") from error
-        raise KernelDied(str(error)) from error
+        raise KernelDied(str(error), how) from error
+
+    @property
+    def ended(self) -> bool:
+        """Whether its process has."""
+        return self.process.poll() is not None
 
     def __exit__(self, *_: object) -> None:
         """Let go of the kernel, which its zygote then kills."""

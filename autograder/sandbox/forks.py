@@ -25,6 +25,7 @@ SECONDS_TO_IMPORT, SECONDS_TO_END = 120, 10
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 # bubblewrap ends with the thread that has started it, so that is one which stays
 _starter = ThreadPoolExecutor(max_workers=1)
+ASKS = 0  # in the place of a signal's number: how much processor time a fork has used
 LOST = "kernels have ended with the process that they are forked from"
 
 
@@ -180,6 +181,7 @@ class Fork:
         self.channel = channel
         self.returncode: int | None = None
         self.lost = False  # ended with its zygote, by no doing of its own
+        self._seconds, self._told = 0.0, 0
         self._heard = b""
         channel.settimeout(SECONDS_TO_IMPORT)
         while b"\n" not in self._heard:
@@ -206,11 +208,22 @@ class Fork:
             self._take(more)
         return self.returncode
 
+    def processor_time(self) -> float:
+        """Seconds of processor time that it has used so far, as its zygote sees it."""
+        told, until = self._told, time.monotonic() + SECONDS_TO_END
+        self.send_signal(ASKS)
+        while self.poll() is None and self._told == told and time.monotonic() < until:
+            time.sleep(0.005)
+        return self._seconds
+
     def _take(self, more: bytes) -> None:
-        self._heard += more
-        if b"exit " in self._heard and self._heard.endswith(b"\n"):
-            self.returncode = int(self._heard.split()[1])
-        elif not more:
+        *lines, self._heard = (self._heard + more).split(b"\n")
+        for line in lines:
+            kind, number, *rest = line.split()
+            self._seconds, self._told = float([number, *rest][-1]), self._told + 1
+            if kind == b"exit":
+                self.returncode = int(number)
+        if not more and self.returncode is None:
             self.returncode, self.lost = -signal.SIGKILL, True
         if self.returncode is not None:
             self.channel.close()

@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -27,13 +28,11 @@ from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets.config import Application, Config
 
 from autograder.probe import op_blocker
-from autograder.probe.deadline import deadline, hold
-from autograder.probe.probe import answer
+from autograder.probe.deadline import deadline
+from autograder.probe.first_uses import get_ready_for
+from autograder.probe.probe import answers
 from autograder.probe.probe import prepare as prepare_probe
-from autograder.probe.stand_ins import StandIns
-from autograder.probe.subject import TimeLimit
 from autograder.probe.switches import as_at_the_start, note_start
-from autograder.probe.wire import decode
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
 from autograder.sandbox.imports import Imports
 from autograder.sandbox.inert import make_inert, tell, unwrapped
@@ -42,9 +41,8 @@ from autograder.sandbox.messages import (
     LARGEST_COUNT,
     ORDERS,
     OVERFLOW,
-    Answers,
-    Asks,
-    CallOrder,
+    Answer,
+    Answered,
     CellOrder,
     Done,
     FileOrder,
@@ -52,9 +50,8 @@ from autograder.sandbox.messages import (
     Order,
     Output,
     ProbeOrder,
-    ReturnOrder,
+    Ready,
     SpawnRequest,
-    StandInOrder,
 )
 from autograder.sandbox.preload import forget_folders, forget_what_nobody_finds, import_all, settle
 from autograder.sandbox.rest import FLAGS, Rest
@@ -144,7 +141,7 @@ def shell() -> Shell:
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
-    prepare_probe(modules)
+    prepare_probe()
     shell().exercise()
     forget_what_nobody_finds()
     forget_folders()
@@ -162,19 +159,30 @@ def threads(request: SpawnRequest) -> int:
 
 
 def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
-    """In a fork: settle as is asked, and answer the channel that came with the request."""
-    settle(request)
-    note_start()
-    shell().serve(Channel(sockets[0], ORDERS))
+    """In a fork: settle as is asked, and answer the channel that came with the request.
 
-
-def _called(ours: StandIns, call: bytes, cpu: float, seconds: float) -> bytes:
-    """What comes of a call; nothing where it takes too long."""
+    What fails before it is ready is told, since it is the grader's own, whoever wrote the notebook.
+    """
+    channel: Channel[Order] = Channel(sockets[0], ORDERS)
     try:
-        with deadline(cpu, seconds, TimeLimit):
-            return ours.answer(call)
-    except TimeLimit:
-        return b""
+        settle(request)
+        note_start()
+        _take_files(channel, request.files)
+    except Exception:
+        channel.send(Ready(traceback.format_exc()))
+        raise
+    channel.send(Ready())
+    shell().serve(channel)
+
+
+def _take_files(channel: Channel[Order], number: int) -> None:
+    """Write the files that lie beside the notebook."""
+    for _ in range(number):
+        match channel.receive():
+            case FileOrder(name), content:
+                place = Path(name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -216,51 +224,36 @@ class Shell:
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
-        imports, ours = Imports(Path.cwd()), StandIns({})
+        imports = Imports(Path.cwd())
         imports.restrict()
         try:
             while True:
                 match channel.receive():
-                    case FileOrder(name), content:
-                        place = Path(name)
-                        place.parent.mkdir(parents=True, exist_ok=True)
-                        place.write_bytes(content)
                     case ImportOrder(name), content:
+                        get_ready_for(content.decode(errors="replace"))
                         imports.let(name, content)
                     case ProbeOrder() as order, questions:
                         self._answer(order, questions)
                     case CellOrder() as order, _:
                         self._run(order, loop)
-                    case StandInOrder(functions), sources:
-                        ours = StandIns(decode(sources, dict[str, str]), functions)
-                    case CallOrder(cpu, seconds), call:
-                        channel.send(Answers(), _called(ours, call, cpu, seconds))
         except ChannelClosed:
             return
 
     def _answer(self, order: ProbeOrder, questions: bytes) -> None:
-        """Let the probe answer, with nothing where the answers have no bytes or too many."""
-        try:
-            answers = answer(
-                questions, self.kernel.shell.user_ns, order.cpu, order.seconds, self._call
-            )
-            self.session.channel.send(Answers(), answers)
-        except (FrameTooLarge, MemoryError, RecursionError):
-            self.session.channel.send(Answers())
-
-    def _call(self, message: bytes) -> bytes:
-        """What comes of a call of what stands in, which is in another process."""
-        channel = self.session.channel
-        with hold():  # an answer that nobody waits for any more would be taken for the next one
-            channel.send(Asks(), message)
-            while True:
-                match channel.receive():
-                    case ReturnOrder(), reply:
-                        return reply
+        """Let the probe answer, and send each answer as it comes: the next request may end this process."""
+        names, channel = self.kernel.shell.user_ns, self.session.channel
+        with (
+            contextlib.suppress(FrameTooLarge, MemoryError, RecursionError),
+            contextlib.closing(answers(questions, names, order.cpu, order.seconds)) as coming,
+        ):
+            for seen in coming:
+                channel.send(Answer(), seen)
+        channel.send(Answered())
 
     def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}
         code = unwrapped(order.code)
+        get_ready_for(code)
         try:
             switched = as_at_the_start() if order.asks else contextlib.nullcontext()
             with deadline(order.cpu, order.seconds, CellTimeoutError), switched:

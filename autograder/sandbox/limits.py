@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from autograder.probe.deadline import TIMES_SLOWER
+
 MEBIBYTE = 1 << 20
 
 
@@ -19,15 +21,15 @@ class Limits:
     """What one notebook may use.
 
     What counts is processor time, so that a busy machine costs nobody a point; the limits on the
-    clock are a generous second bound, for what only waits.
+    clock are for what only waits (`autograder.probe.deadline.waited`).
     """
 
     seconds_per_cell: int = _limit(20, "seconds of processor time for one cell")
-    seconds_per_call: int = _limit(5, "seconds of processor time for one call of a graded function")
-    cpu: int = _limit(120, "seconds of processor time for the whole notebook")
-    clock_per_cell: int = _limit(45, "seconds on the clock for one cell, or for deciding one part")
-    clock_per_call: int = _limit(30, "seconds on the clock for one call of a graded function")
-    seconds: int = _limit(240, "seconds on the clock for the whole notebook")
+    seconds_per_call: int = _limit(5, "seconds of processor time for one case of a part")
+    cpu: int = _limit(600, "seconds of processor time for the whole notebook and its answers")
+    clock_per_cell: int = _limit(45, "seconds in which one cell may only wait")
+    clock_per_call: int = _limit(30, "seconds in which one case of a part may only wait")
+    seconds: int = _limit(240, "seconds in which the whole notebook may only wait")
     memory: int = _limit(2048, "MiB beyond what the imports take", MEBIBYTE)
     disk: int = _limit(128, "MiB in its folder and /tmp together", MEBIBYTE)
     entries: int = _limit(10_000, "files and folders in /tmp, its own included")
@@ -35,6 +37,11 @@ class Limits:
     files: int = _limit(256, "open files")
     threads: int = _limit(512, "threads at a time")
     output: int = _limit(8, "MiB that it may print and show; the rest is left out", MEBIBYTE)
+
+    @property
+    def on_the_clock(self) -> float:
+        """Seconds after which it has ended, however busy the machine is."""
+        return self.seconds + TIMES_SLOWER * self.cpu
 
 
 def keep_to(limits: Limits) -> None:

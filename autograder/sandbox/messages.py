@@ -25,6 +25,7 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
         modules: of the course, those that it may import when it is confined.
         closed: what is closed before anything runs, and for good.
         disallowed_lists: what will be closed while parts are asked; worked out before the fork.
+        files: how many orders to write a file come before it says that it is ready.
     """
 
     env: dict[str, str]
@@ -34,6 +35,7 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     closed: Disallowed | None = None
     disallowed_lists: Sequence[Disallowed] = ()
+    files: int = 0
 
 
 # -------------------------------------------------------------------------- orders to a kernel
@@ -56,7 +58,7 @@ class ImportOrder(Order, frozen=True, tag="import"):
 
 
 class CellOrder(Order, frozen=True, tag="cell"):
-    """Run a cell within so many seconds of processor time, and on the clock.
+    """Run a cell within so many seconds of processor time, and of waiting.
 
     Where it `asks` for an answer, everything is switched as it was at the start while it runs.
     """
@@ -75,29 +77,7 @@ class ProbeOrder(Order, frozen=True, tag="probe"):
     seconds: float
 
 
-class StandInOrder(Order, frozen=True, tag="stand in"):
-    """Let ours stand in for earlier parts, whose sources are beside it, and be handed over.
-
-    No submission runs where this is asked.
-    """
-
-    functions: list[str]
-
-
-class CallOrder(Order, frozen=True, tag="call"):
-    """Carry out the call beside it of what stands in."""
-
-    cpu: float
-    seconds: float
-
-
-class ReturnOrder(Order, frozen=True, tag="return"):
-    """What came of the call that was asked for is beside it."""
-
-
-ORDERS: Any = (
-    FileOrder | ImportOrder | CellOrder | ProbeOrder | StandInOrder | CallOrder | ReturnOrder
-)
+ORDERS: Any = FileOrder | ImportOrder | CellOrder | ProbeOrder
 
 
 # ------------------------------------------------------------------------- what a kernel says
@@ -105,6 +85,12 @@ ORDERS: Any = (
 
 class Reply(Struct, frozen=True, tag_field="type"):
     """What a kernel says."""
+
+
+class Ready(Reply, frozen=True, tag="ready"):
+    """It stands before the first line of a submission, or never will: then how its start failed."""
+
+    failed: str = ""
 
 
 class Output(Reply, frozen=True, tag="output"):
@@ -121,12 +107,12 @@ class Done(Reply, frozen=True, tag="done"):
     status: str
 
 
-class Answers(Reply, frozen=True, tag="answers"):
-    """The probe's answers are beside it; nothing is, where they have no bytes or too many."""
+class Answer(Reply, frozen=True, tag="answer"):
+    """What the probe answers to the next request is beside it."""
 
 
-class Asks(Reply, frozen=True, tag="asks"):
-    """While it answers, the probe calls what stands in for an earlier part; the call is beside it."""
+class Answered(Reply, frozen=True, tag="answered"):
+    """There are no more answers; too few have come where one has no bytes or too many."""
 
 
-REPLIES: Any = Output | Done | Answers | Asks
+REPLIES: Any = Ready | Output | Done | Answer | Answered

@@ -8,6 +8,7 @@ from pathlib import Path
 from nbgrader.apps import NbGraderAPI
 
 from autograder.batch.course import assignments_of, open_course
+from autograder.batch.exchange_time import clock_of
 from autograder.batch.roster import FILE as LIST
 from autograder.batch.roster import enrol, roster_of
 from autograder.errors import CourseError
@@ -80,7 +81,8 @@ class WatchedCourse:
         if not self.settings.exchange:
             return None
         course_id = self._api.coursedir.course_id
-        return Exchange(Path(self.settings.exchange), course_id, self.settings.check_owner)
+        clock = clock_of(self._api.config)
+        return Exchange(Path(self.settings.exchange), course_id, self.settings.check_owner, clock)
 
     def order(self, assignment: str) -> Path:
         """A file that is there while what waits of an assignment is to be graded now."""

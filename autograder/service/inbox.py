@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nbgrader.utils import notebook_hash, parse_utc
+from nbgrader.utils import notebook_hash
 
+from autograder.batch.exchange_time import Clock, pieces_of
 from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.files import NO_ROOM, printable
 from autograder.grade.submission import TIME, notebook_in_folder, read_plain
@@ -90,25 +91,22 @@ def utc(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
 
 
-def parsed(name: str) -> tuple[str, str, datetime]:
+def parsed(name: str) -> tuple[str, str, str]:
     """Student, assignment and time in the name of a folder in the exchange.
 
     Raises:
         Refused: it has another form.
     """
-    for pieces in (name.rsplit("+", 3)[:3], name.rsplit("+", 2)):
-        if len(pieces) < 3:
-            continue
-        student, assignment, when = pieces
-        with contextlib.suppress(ValueError, OverflowError, TypeError, ArithmeticError):
-            if student.isprintable() and student not in ("", ".", "..") and len(when) < 60:
-                return student, assignment, parse_utc(when)
+    pieces = pieces_of(name)
+    if pieces and pieces[0].isprintable() and pieces[0] not in ("", ".", ".."):
+        return pieces
     raise Refused("its name is not of the form STUDENT+ASSIGNMENT+TIME+LETTERS")
 
 
 def student_in(name: str) -> str:
-    """The student in the name of a folder as nbgrader writes it, whatever its time may be; an id may hold a plus."""
-    return name.rsplit("+", 3)[0]
+    """The student in the name of a folder, if it is one that nbgrader would write."""
+    pieces = pieces_of(name)
+    return pieces[0] if pieces else name.rsplit("+", 3)[0]
 
 
 class Exchange:
@@ -118,12 +116,15 @@ class Exchange:
         root: of the exchange.
         course_id: as nbgrader_config.py names the course.
         check_owner: each submission must belong to the account whose name it bears.
+        clock: by which times in names are written; one that stands at UTC if it is left out.
     """
 
-    def __init__(self, root: Path, course_id: str, check_owner: bool) -> None:
+    def __init__(
+        self, root: Path, course_id: str, check_owner: bool, clock: Clock | None = None
+    ) -> None:
         self.inbound = root / course_id / "inbound"
         self.feedback = root / course_id / "feedback"
-        self.check_owner = check_owner and pwd is not None
+        self.check_owner, self.clock = check_owner and pwd is not None, clock or Clock()
 
     def names(self) -> dict[str, list[str]]:
         """What lies there, the newest first, by the account that it belongs to; by its name where no account counts.
@@ -157,7 +158,8 @@ class Exchange:
             Refused: it is none, or cannot be copied.
             OSError: this machine has no room, which is no fault of the submission.
         """
-        student, assignment, claimed = parsed(name)
+        student, assignment, when = parsed(name)
+        claimed = self.clock.moment(when)
         try:
             inbound = os.open(self.inbound, OPEN_FOLDER)
         except OSError as error:
@@ -188,7 +190,7 @@ class Exchange:
                     raise Unfinished
                 came_in = when_it_came(claimed, changed)
                 # read by the grader, instead of what a student may have put there
-                (aside / TIME).write_text(f"{came_in:%Y-%m-%d %H:%M:%S.%f} UTC", "ascii")
+                (aside / TIME).write_text(f"{came_in:%Y-%m-%d %H:%M:%S.%f} +0000", "ascii")
                 keys = feedback_keys(aside)
                 shutil.rmtree(kept, ignore_errors=True)
                 os.replace(aside, kept)
@@ -197,7 +199,8 @@ class Exchange:
             except Exception as error:
                 if is_no_room(error):
                     raise
-                found = Incoming(name, student, assignment, claimed, feedback_keys(aside))
+                came_in = when_it_came(claimed, status.st_ctime)
+                found = Incoming(name, student, assignment, came_in, feedback_keys(aside))
                 why = f"it could not be copied ({type(error).__name__}: {printable(str(error))})"
                 raise Refused(why, found) from error
             finally:
@@ -240,19 +243,20 @@ def account(number: int) -> str:
         return f"account {number}"
 
 
-def when_it_came(claimed: datetime, changed: float) -> datetime:
+def when_it_came(claimed: datetime | None, changed: float) -> datetime:
     """When a submission came in: the time in its name, unless its files say that it was later.
 
     A student can choose the name, but cannot set back when files were last changed (their ctime).
 
     Args:
-        claimed: UTC, from the name.
+        claimed: UTC, from the name; None where its clock leaves open which moment that is.
         changed: when its folder or its files were last changed, in seconds since 1970; not later than now,
             whatever a clock has said that was put right since.
     """
     seen = utc(min(changed, time.time()))
-    apart = (seen - claimed).total_seconds()
-    return claimed if 0 <= apart <= SLACK else seen
+    if claimed and 0 <= (seen - claimed).total_seconds() <= SLACK:
+        return claimed
+    return seen
 
 
 def feedback_keys(folder: Path) -> tuple[str, ...]:

@@ -240,6 +240,8 @@ function maskControls() {
   return make('fieldset', {}, make('legend', {}, 'mask'), ...buttons);
 }
 
+const startsWithControls = () => data.controls && !isNarrow();
+
 function controls() {
   const reset = button('start again', () => {
     restart();
@@ -250,7 +252,7 @@ function controls() {
   const changes = [temperatureControls(), maskControls()];
   const controls = (...all) => make('div', { className: 'controls' }, ...all);
   page.choices.append(reset);
-  return folded('temperature and mask', data.controls && !isNarrow(), controls(...changes));
+  return folded('temperature and mask', startsWithControls(), controls(...changes));
 }
 
 // ----------------------------------------------------------------------------------------- maps
@@ -363,7 +365,7 @@ function paintCell(map, i, j, weight, hidden) {
   const cell = map.cells[i][j];
   const [query, key] = [i, j].map(map.back);
   const chosen = query === state.query && key === state.key;
-  cell.textContent = hidden ? '' : share(weight, map.signed, map.narrow);
+  cell.textContent = hidden || map.tiny ? '' : share(weight, map.signed, map.narrow);
   cell.dataset.value = weight;
   cell.classList.toggle('hidden', hidden);
   cell.classList.toggle('shown', query === shownQuery() && key === shownKey());
@@ -376,7 +378,9 @@ function paintCell(map, i, j, weight, hidden) {
 }
 
 function paintMap(map, weights, mask) {
-  map.narrow = map.cells[0][0].offsetWidth < 34;
+  const width = map.cells[0][0].offsetWidth;
+  map.narrow = width < 34;
+  map.tiny = width < 20; // colours alone
   weights.forEach((row, i) => row.forEach((w, j) => paintCell(map, i, j, w, !mask[i][j])));
   const [query, key] = [shownQuery(), shownKey()].map(map.here);
   map.rows.forEach((row, i) => row.classList.toggle('shown', i === query));
@@ -885,9 +889,21 @@ function build() {
       : 'Point at a cell, click it, or walk with the arrow keys. The space bar hides the chosen cell, and so does its tick in the table.',
   );
   page.told = make('p', { className: 'told', role: 'status' });
-  const [flow, steps] = [buildFlow(), stepChoice()];
-  // on a narrow page the answer stands at the map that was tapped, and the way to it below
-  const [atMap, atFlow] = isNarrow()
+  page.parts = { maps, hint, flow: buildFlow(), steps: stepChoice() };
+  page.parts.order = data.permute ? [buildOrder()] : [];
+  page.parts.controls = controls();
+  const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
+  page.parts.numbers = [folded('number by number', false, numbers), buildTables()];
+  arrange();
+  update();
+}
+
+// on a narrow page the answer stands at the map that was tapped, and the way to it below
+function arrange() {
+  const focused = document.activeElement;
+  const { maps, hint, flow, steps, order, controls, numbers } = page.parts;
+  page.isNarrow = isNarrow();
+  const [atMap, atFlow] = page.isNarrow
     ? [
         [page.told, steps],
         [flow, hint],
@@ -895,14 +911,12 @@ function build() {
     : [[hint], [flow, steps, page.told]];
   const look = make('div', { className: 'look' }, maps, ...atMap);
   const calculation = make('div', { className: 'calculation' }, ...atFlow);
-  const order = data.permute ? [buildOrder()] : [];
-  const waits = data.permute && isNarrow();
+  const waits = data.permute && page.isNarrow;
   const way = waits ? folded('from a query to its output', false, calculation) : calculation;
-  const above = make('div', { className: 'above' }, page.choices, controls());
-  const seen = isNarrow() ? [...order, look, way, above] : [above, ...order, look, way];
-  const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
-  page.view.replaceChildren(...seen, folded('number by number', false, numbers), buildTables());
-  update();
+  const above = make('div', { className: 'above' }, page.choices, controls);
+  const seen = page.isNarrow ? [...order, look, way, above] : [above, ...order, look, way];
+  page.view.replaceChildren(...seen, ...numbers);
+  focused.focus({ preventScroll: true }); // which moving took away
 }
 
 function paintControls() {
@@ -920,6 +934,10 @@ function paintControls() {
 }
 
 function update() {
+  if (page.isNarrow !== isNarrow()) {
+    arrange();
+    page.parts.controls.open = startsWithControls();
+  }
   const now = { ...item(), q: state.q, mask: state.mask };
   const rows = attend(now, state.temperature);
   const row = rows[shownQuery()];

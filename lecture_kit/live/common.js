@@ -110,9 +110,9 @@ function numberTable(caption, columns, rows) {
   return scroll;
 }
 
-// What can be folded away; narrow pages start with it folded, if `folds` says so.
+// What can be folded away; narrow pages start with it folded, if `startsOpen` says so.
 const isOpen = {};
-const isNarrow = () => innerWidth < 600;
+const isNarrow = () => page.width > 0 && page.width < 600; // 0: nobody knows yet
 
 function folded(name, startsOpen, ...children) {
   const open = (isOpen[name] ??= startsOpen);
@@ -146,16 +146,19 @@ function stepped(event, place, size) {
   return place.map((at, axis) => within(at + step[axis], size[axis]));
 }
 
-// --------------------------------------------------------------- the page around: theme and height
+// --------------------------------------------------------- the page around: theme, width and height
 
-// The page that holds this view, or null where a browser keeps the two apart.
-function around() {
+// The frame that this view stands in, or null: none, or one that a browser keeps apart.
+function ownFrame() {
   try {
-    return window.frameElement?.ownerDocument ?? null;
+    return window.frameElement;
   } catch {
     return null;
   }
 }
+
+// The page that holds this view, or null.
+const around = () => ownFrame()?.ownerDocument ?? null;
 
 // JupyterLab and exported notebooks name their theme in `body`, Sphinx in `html` or `body`.
 function followTheme() {
@@ -165,19 +168,52 @@ function followTheme() {
   document.documentElement.dataset.theme = theme ?? 'auto';
 }
 
-function fitHeight() {
-  const height = Math.ceil(document.body.getBoundingClientRect().height);
-  if (height > 0) window.frameElement.style.height = `${height}px`;
+// Asking a frame for its box lays it out, even where the page around skips what is off the screen.
+// In a tab that is not open it has no width at all.
+function widthNow() {
+  ownFrame()?.getBoundingClientRect();
+  return document.documentElement.clientWidth;
 }
 
-// Each view has a function `update`, which paints what changed.
+page.width = widthNow();
+
+function fitHeight() {
+  const height = Math.ceil(document.body.getBoundingClientRect().height);
+  if (widthNow() > 0 && height > 0) ownFrame().style.height = `${height}px`;
+}
+
+// Each view has a function `update`, which paints what changed, and lays out what the width decides.
+function fit() {
+  const width = widthNow();
+  if (width > 0 && width !== page.width) {
+    page.width = width;
+    update();
+  }
+  if (ownFrame()) fitHeight();
+}
+
+// Frames in a part of the page that is skipped off the screen are not told of a new width, but that
+// part is. JupyterLab skips cells in this way, and all that stands in a tab that is not open.
+function followWidth() {
+  window.addEventListener('resize', fit);
+  if (!around()) return;
+  new ResizeObserver(fitHeight).observe(document.body);
+  const { ResizeObserver: Observer, requestAnimationFrame: soon } = around().defaultView;
+  const watch = new Observer(() => soon(fit));
+  for (let part = ownFrame(); part; part = part.parentElement) {
+    const skips = getComputedStyle(part).contentVisibility === 'auto';
+    if (skips || part === ownFrame()) watch.observe(part);
+  }
+  window.addEventListener('pagehide', () => watch.disconnect());
+}
+
 function followPage() {
-  window.addEventListener('resize', () => update());
+  followWidth();
   if (!around()) return;
   const { body, documentElement: root } = around();
   const attributeFilter = ['data-jp-theme-light', 'data-theme'];
   const watch = new MutationObserver(followTheme);
   [body, root].forEach((element) => watch.observe(element, { attributeFilter }));
   followTheme();
-  new ResizeObserver(fitHeight).observe(document.body);
+  fit();
 }

@@ -783,6 +783,7 @@ function arrive() {
       followAddress();
       rebuild();
       page.view.ariaBusy = false;
+      fit();
     }),
   );
 }

@@ -49,6 +49,7 @@ def processor_time(work):
 @pytest.fixture(scope="module")
 def measured():
     """Counts what a call costs in seconds of a machine that goes through the fixed loop in its own time."""
+
     def seconds_for(work):
         least = float("inf")
         for _ in range(TRIES):

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from dataclasses import astuple
 
 import nbformat
 import pytest
@@ -84,40 +83,49 @@ def test_an_unknown_assignment_may_import_what_all_may():
 @pytest.mark.parametrize(
     "seeds",
     [
-        range(2),
-        pytest.param(range(2, 5), marks=pytest.mark.long),
+        range(1),
+        pytest.param(range(1, 5), marks=pytest.mark.long),
         pytest.param(range(5, 200), marks=pytest.mark.slow),
     ],
-    ids=["2", "3", "195"],
+    ids=["1", "4", "195"],
 )
 def test_the_reference_earns_every_point(assignment, part, seeds):
     for seed in seeds:
         verdict = verdict_on(assignment, part, part.reference, cells=[str(seed)])
         assert verdict.earned == part.points, [step for step in verdict.steps if step.problem]
-        assert verdict.mistakes == ()
+        assert verdict.mistakes == verdict.relations == ()
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("assignment", "given"), ANSWERS, **IDS)
-def test_right_answers_earn_all_and_wrong_ones_do_not(assignment, given, seed, record_property):
+def test_right_answers_earn_all_and_wrong_ones_do_not(assignment, given):
+    outcome = judged(assignment, given, seed=0)
+    # on these inputs the numbers of docs/accuracy.md are measured
+    assert not outcome.misled, (
+        "its author reads what is not said to be true of it. If it is true of this answer, say so in the bank, a "
+        "mistake's name by `named=` and anything else by `told=`. If it is not, the check misleads"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("assignment", known())
+def test_right_answers_earn_all_and_wrong_ones_do_not_with_other_inputs(assignment):
+    for given in bank_of(assignment):
+        judged(assignment, given, seed=1)
+
+
+def judged(assignment, given, seed):
+    """What became of an answer of the bank; whatever else, it earns all if and only if it is right."""
     part = load(assignment).part(given.part)
     verdict = verdict_at(assignment, part, given.code, seed)
-    named = [name for name, _ in verdict.mistakes]
-    full = verdict.earned == part.points
-    kind = RIGHT if given.right else WRONG
-    outcome = outcome_of(assignment, part, kind, verdict, given.named, given.told)
-    record_property("bank", astuple(outcome))
-    problems = [f"{step.case}: {step.problem}" for step in verdict.steps if step.problem]
-    assert full == given.right, problems
-    assert full or problems
+    named = {name for name, _ in verdict.mistakes}
+    said = [f"{step.case}: {step.problem}" for step in verdict.steps if step.problem]
+    right = verdict.earned == part.points
+    assert right == given.right, (given.code.__name__, said, verdict.relations)
+    assert right or said
     if given.named:
-        assert named and set(named) <= set(given.named)
-    if seed == 0:  # on whose inputs the numbers of docs/accuracy.md are measured
-        said = [*named, *(name for name, _ in verdict.relations)]
-        assert not outcome.misled, (
-            f"its author reads of {said}. If that is true of this answer, say so in the bank, a mistake's name "
-            "by `named=` and anything else by `told=`. If it is not, the check misleads"
-        )
+        assert named and named <= set(given.named), (named, verdict.relations)
+    kind = RIGHT if given.right else WRONG
+    return outcome_of(assignment, part, kind, verdict, given.named, given.told)
 
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
@@ -181,8 +189,8 @@ def module_that_answers(reference, function):
     return Empty
 
 
-MORE_EMPTY_ANSWERS = [copied_input, random_array, a_pair_of_inputs, true, false]
-EMPTY_ANSWERS = [constant, nothing, *(always(False, one) for one in MORE_EMPTY_ANSWERS)]
+MORE_EMPTY_ANSWERS = [nothing, copied_input, random_array, a_pair_of_inputs, true, false]
+EMPTY_ANSWERS = [constant, *(always(False, one) for one in MORE_EMPTY_ANSWERS)]
 
 
 @pytest.mark.parametrize("function", EMPTY_ANSWERS, ids=lambda function: function.__name__)

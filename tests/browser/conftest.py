@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -71,38 +72,43 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+@contextmanager
+def server(arguments: list[str], folder: Path, log: Path):
+    """A Jupyter server with given arguments, at its address; it and its kernels end with the block."""
+    port = free_port()
+    command = [sys.executable, *arguments, "--no-browser", "--allow-root",
+               f"--ServerApp.port={port}", f"--IdentityProvider.token={TOKEN}"]  # fmt: skip
+    with log.open("w") as told:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=told, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            yield _answering(process, f"http://127.0.0.1:{port}", log)
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _answering(process: subprocess.Popen[bytes], address: str, log: Path) -> str:
+    deadline = time.monotonic() + 90
+    while True:
+        try:
+            with urllib.request.urlopen(f"{address}/api", timeout=5):
+                return address
+        except OSError:
+            assert process.poll() is None, f"the server ended: {log.read_text()}"
+            assert time.monotonic() < deadline, f"the server did not answer: {log.read_text()}"
+            time.sleep(0.3)
+
+
 @pytest.fixture
 def serve(tmp_path):
     """Start a Jupyter server with given arguments; end it and its kernels with the test."""
-    running = []
-
-    def start(arguments: list[str], folder: Path) -> str:
-        port = free_port()
-        log = (tmp_path / "server.log").open("w")
-        command = [sys.executable, *arguments, "--no-browser", "--allow-root",
-                   f"--ServerApp.port={port}", f"--IdentityProvider.token={TOKEN}"]  # fmt: skip
-        process = subprocess.Popen(
-            command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    with ExitStack() as running:
+        yield lambda arguments, folder: running.enter_context(
+            server(arguments, folder, tmp_path / "server.log")
         )
-        running.append((process, log))
-        address = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 90
-        while True:
-            try:
-                with urllib.request.urlopen(f"{address}/api", timeout=5):
-                    return address
-            except OSError:
-                said = (tmp_path / "server.log").read_text()
-                assert process.poll() is None, f"the server ended: {said}"
-                assert time.monotonic() < deadline, f"the server did not answer: {said}"
-                time.sleep(0.3)
-
-    yield start
-    for process, log in running:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        log.close()

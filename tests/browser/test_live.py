@@ -269,6 +269,49 @@ def test_views_on_one_page_leave_each_other_alone(browser, show):
     assert browser.execute_script(visible) == [0, 0], "no table beside a view that works"
 
 
+# whether the calculation stands beside the map or below it, each with the answer at its place, in a
+# frame that is as high as its page
+LAID_OUT = """const frame = document.querySelector('iframe.live-view');
+    const { height, width } = frame.getBoundingClientRect(), inside = frame.contentDocument;
+    const [look, way] = ['.look', '.calculation'].map(name =>
+        inside.querySelector(name)?.getBoundingClientRect());
+    if (!look || !width || Math.abs(inside.body.getBoundingClientRect().height - height) > 1) return null;
+    const answersAt = inside.querySelector('.told').parentElement.className;
+    if (way.left >= look.right && answersAt === 'calculation') return 'beside';
+    return way.top >= look.bottom && answersAt === 'look' ? 'below' : 'neither'"""
+
+
+@pytest.mark.parametrize("unseen", ["display:none", "margin-top:9000px;content-visibility:auto"])
+def test_a_frame_without_a_width_is_laid_out_when_it_has_one(browser, show, unseen):
+    """JupyterLab loads frames in tabs that are not open, and skips cells that are off the screen."""
+    view = live.attention_view(random_attention(12))
+    show(live.View(f'<div id="cell" style="{unseen}">{view.html}</div>', view.caption))
+    browser.switch_to.default_content()
+    open_and_narrow = ("style.display = 'block'", "style.width = '390px'", "style.width = '1000px'")
+    for change, place in zip(open_and_narrow, ("beside", "below", "beside"), strict=True):
+        browser.execute_script(f"document.getElementById('cell').{change}")
+        deadline = time.monotonic() + 120
+        while browser.execute_script(LAID_OUT) != place and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert browser.execute_script(LAID_OUT) == place, change
+
+
+def test_the_focus_stays_where_it_is_when_the_page_becomes_narrow(browser, show):
+    show(live.attention_view(random_attention(13)))
+    focus = "document.querySelector('.walk button').focus()"
+    focused = "return document.activeElement.textContent"
+    browser.execute_script(focus)
+    for width, place in ((390, "below"), (1200, "beside")):
+        browser.switch_to.default_content()
+        resize(browser, width)
+        deadline = time.monotonic() + 120
+        while browser.execute_script(LAID_OUT) != place and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert browser.execute_script(LAID_OUT) == place
+        enter(browser, 0)
+        assert browser.execute_script(focused) == "next step"
+
+
 # names of rows and columns that do not fit their place
 NAMES_CUT = """return [...document.querySelectorAll('.map tbody th, .map thead span')]
     .filter(e => Math.max(e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight) > 1)

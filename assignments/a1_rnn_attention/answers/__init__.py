@@ -5,6 +5,7 @@ from assignments.a1_rnn_attention.answers import (  # noqa: F401 (each fills the
     bahdanau_attention,
     published,
     right_at_first,
+    slow,
     wrong_bahdanau_attention,
     wrong_layers_and_sums,
 )

@@ -256,11 +256,12 @@ class LayersOutOfSight(nn.Module):
 @bahdanau.mistakes_in(InSteps.weigh, costs=(SHARES, WEIGHTS_EXACT))
 class BahdanauWeigh:
     @costs(WEIGHTS_EXACT)
-    def softmax_over_the_batch(self, scores, mask):
+    @variants("hidden", (-math.inf, -1e9))
+    def softmax_over_the_batch(self, scores, mask, hidden):
         """Your weights sum to one over the sentences of the batch, so sentences compete with each
         other. Which axis of (B, S) holds the words of one sentence?"""
         if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
+            scores = scores.masked_fill(~mask, hidden)
         return scores.softmax(dim=0)
 
     @called("softmax over the batch")

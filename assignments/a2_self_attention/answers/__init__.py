@@ -7,5 +7,6 @@ from assignments.a2_self_attention.answers import (  # noqa: F401 (each fills th
     published,
     right_at_first,
     self_attention,
+    slow,
 )
 from assignments.a2_self_attention.answers.bank import BANK  # noqa: F401

@@ -5,6 +5,7 @@ from assignments.a3_scaled_dot_product_attention.answers import (  # noqa: F401 
     published,
     right_at_first,
     scaled_dot_product_attention,
+    slow,
     stable_softmax,
 )
 from assignments.a3_scaled_dot_product_attention.answers.bank import BANK  # noqa: F401

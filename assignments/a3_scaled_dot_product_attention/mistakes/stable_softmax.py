@@ -77,6 +77,13 @@ class StableShift:
         0?"""
         return scores - np.abs(scores).max(axis=axis, keepdims=True)
 
+    @called("scores negated")
+    @costs(LAST_AXIS)
+    def scores_negated_at_first(self, scores, axis):
+        """The larger a score, the less weight it gets, so the sign in the exponent is the wrong way
+        round."""
+        return Softmax.shift(self, -scores, axis)
+
     def maximum_added(self, scores, axis):
         """You add the maximum of each row, so large exponents get larger still. The same number may
         be added to a whole row; with which sign does the largest exponent become 0?"""

@@ -7,5 +7,6 @@ from assignments.a4_masks.answers import (  # noqa: F401 (each fills the bank)
     published,
     right_at_first,
     shift_right,
+    slow,
 )
 from assignments.a4_masks.answers.bank import BANK  # noqa: F401

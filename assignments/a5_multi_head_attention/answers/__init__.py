@@ -5,6 +5,7 @@ from assignments.a5_multi_head_attention.answers import (  # noqa: F401 (each fi
     multi_head_attention,
     published,
     right_at_first,
+    slow,
     split_heads,
 )
 from assignments.a5_multi_head_attention.answers.bank import BANK  # noqa: F401

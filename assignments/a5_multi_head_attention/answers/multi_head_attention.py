@@ -323,6 +323,24 @@ class KeysAsLongAsQueries(FourMaps):
         return self.w_o((weights @ v).transpose(1, 2).reshape(B, T, -1)), weights
 
 
+@BANK.wrong("MultiHeadAttention", named="T = S assumed")
+class MaskForEachHeadOfEachSentence(FourMaps):
+    def softmax(self, scores, mask):
+        B, H, T, _ = scores.shape
+        if mask is not None:
+            mask = mask.expand(scores.shape).reshape(B * H, T, T).view(B, H, T, T)
+        return super().softmax(scores, mask)
+
+
+@BANK.wrong("MultiHeadAttention", named="T = S assumed")
+class MaskCutOnBothSides(FourMaps):
+    def softmax(self, scores, mask):
+        T = scores.shape[-2]
+        if mask is not None:
+            mask = mask[..., :T, :T]
+        return super().softmax(scores, mask)
+
+
 @BANK.wrong("MultiHeadAttention", named="hidden keys shared where nothing is visible")
 class WithALargeNumberOnly(FourMaps):
     def softmax(self, scores, mask):

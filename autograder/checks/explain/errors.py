@@ -9,6 +9,7 @@ from autograder.checks.axes import sizes_of
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.explain.evidence import Explanation
 from autograder.checks.missing import is_unanswered
+from autograder.probe.messages import ErrorSeen
 
 # the first pattern that an error's type and message match, and what to ask then
 HINTS = {
@@ -31,13 +32,73 @@ HINTS = {
         "Nothing has that name there. Is it written as in the signature, and defined before?"
     ),
     r"'NoneType'": "Something is None there. Which argument may be None, and what should happen then?",
+    r"^RecursionError": (
+        "A function calls itself without end. Is that meant, or is the name in that line another function's?"
+    ),
+    r"(?=.*(numpy|ndarray|NumPy))(?=.*(unsupported operand|Concatenation operation))": (
+        "A NumPy array and a tensor meet there, and no operator takes both. Where does the array come from? "
+        "`torch.from_numpy` makes a tensor of it, and in an exercise with NumPy alone no tensor is needed."
+    ),
+    r"return_types|can only concatenate tuple": (
+        "A function that gives several things at once gave them all: `max` along an axis, for one, gives values and "
+        "indices. Which of them is meant?"
+    ),
+    r"for @: .*'(float|int)'|does not have enough dimensions": (
+        "`@` multiplies matrices, and one side is a single number. Is it `*` that is meant?"
+    ),
+    r"unsupported operand.*'list'": (
+        "A list is no tensor: it has lengths, and no arithmetic. Where should it become a tensor?"
+    ),
+    r"permute\(|duplicate dims": (
+        "`permute` names each axis of its input once, and here some are missing, named twice, or not there. How many "
+        "axes does the input have? (PyTorch writes sparse_coo into that message whatever the tensor is.)"
+    ),
+    r"inhomogeneous|expected sequence of length": (
+        "Rows of different lengths make no array. Which row is longer, and should it be?"
+    ),
+    r"0-dimensional arrays|array element with a sequence": (
+        "A single number belongs there, and an array came. Since 2.4 NumPy does not take one for a number even if it "
+        "holds just one; before, it only warned. Which index takes the number out, or one axis too many away?"
+    ),
+    r"one element tensors|cannot be converted to Scalar|implicitly created only for scalar": (
+        "A single number is asked there, and the tensor holds several. Which one is meant, or over which axes "
+        "is a sum or a mean to be taken?"
+    ),
+    r"mask \[.*at index|boolean index did not match": (
+        "A mask in an index has the shape of what it is taken from, length by length. Print both shapes: where do they "
+        "differ, and should the mask be broadcast first, or used in `masked_fill` or `where`?"
+    ),
+    r"valid indices|interpreted as an integer|of ints, not float|must be int, not float": (
+        "A whole number is asked there. A division with `/` gives a float, even where nothing remains; "
+        "which division makes it, and would `//` do?"
+    ),
+    r"torch\.Size' object is not callable|builtin_function_or_method' object is not subscr": (
+        "`x.shape` is a tuple and takes square brackets, `x.size(…)` is a function and takes round ones. Which of the "
+        "two is in that line?"
+    ),
+    r"only one dimension can be inferred": (
+        "One length can be left to PyTorch as -1, not two. Which of them do you know?"
+    ),
+    r"not require grad and": (
+        "Nothing on the way to this number wants a gradient. Where was the way cut: by `detach`, `item`, `no_grad`, or "
+        "an array?"
+    ),
+    r"backward through the graph a second": (
+        "`backward` throws its notes away, and this graph was gone through before. Is something kept from an earlier "
+        "step that should be computed anew, or detached?"
+    ),
+    r"probability tensor contains|multinomial distribution": (
+        "What is drawn from must be probabilities: not negative, no NaN, and more than zero in all. Is the softmax "
+        "there, and does a row of it have nothing that is allowed?"
+    ),
     r"view size is not compatible|view\(\)": (
         "`view` cannot follow numbers that lie apart in memory, as after a transpose. Which function "
         "may move them?"
     ),
     (
         r"[Tt]oo many values to unpack|[Nn]ot enough values to unpack|[Tt]oo many indices"
-        r"|Dimension out of range|Expected .*3D|batch1 must be a 3D|IndexError: tuple"
+        r"|Dimension out of range|Expected .*3D|batch1 must be a 3D|IndexError: tuple|[1-3]D tensors? expected"
+        r"|must be a matrix|number of subscripts|too many subscripts|axes don't match|bounds for array of dimension"
     ): (
         "The code counts on a certain number of axes, and this input has another. Which axes can you "
         "count from the end?"
@@ -45,6 +106,7 @@ HINTS = {
     (
         r"broadcast|must match|cannot be multiplied|mismatch|size of tensor|Expected size"
         r"|Sizes of tensors|stack expects|not aligned|shape '.*' is invalid|normalized_shape"
+        r"|inconsistent tensor size|cannot reshape array|sizes to sum|must match exactly|to match target"
     ): (
         "Two lengths do not fit there. Print the shapes in that line, and write each length with "
         "its letter. Which letters are paired?"
@@ -59,10 +121,14 @@ HINTS = {
     ),
     r"out of range|out of bounds": "Which index is too large, and what does it count?",
     r"numpy\(\)|requires grad": "Gradients end where a tensor becomes an array. Which step needs that?",
-    r"positional argument|keyword argument": (
+    r"positional argument|keyword argument|combination of arguments": (
         "Compare the arguments with those that the text names."
     ),
-    r"dtype|\b[Bb]ool\b|Long|Half|Double|Float": "Of which dtype is each thing in that line?",
+    r"argument '.*must be": (
+        "An argument of a function is of another type than it takes: what does it get there, a number, a tuple or a "
+        "tensor, and what does its documentation say?"
+    ),
+    r"dtype|operator\.invert|\b[Bb]ool\b|Long|Half|Double|Float": "Of which dtype is each thing in that line?",
 }
 
 
@@ -72,9 +138,9 @@ def how_it_stops(attempts: Sequence[CaseRun]) -> Explanation | None:
     stopped = [item.actual.error for item in wrong if item.actual.error and not item.case.raises]
     if not stopped or any(map(is_unanswered, stopped)):
         return None
-    kinds = [error.type for error in stopped]
+    kinds = [*map(kind_of, stopped)]
     kind = max(kinds, key=kinds.count)
-    errors = [error for error in stopped if error.type == kind]
+    errors = [error for error in stopped if kind_of(error) == kind]
     lines = {error.line for error in errors}
     line = lines.pop() if len(lines) == 1 else ""
     where = f"{', always' if len(errors) > 1 else ','} in `{line}`" if line else ""
@@ -84,13 +150,22 @@ def how_it_stops(attempts: Sequence[CaseRun]) -> Explanation | None:
         what = "Whatever is wrong here is an error"
     else:
         what = f"It stops in {len(errors)} of {len(wrong)} wrong cases"
-    message = f"{kind}: {errors[0].message}"
+    first = errors[0].type
+    message = f"{first}: {errors[0].message}"
     hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, message)), "")
     if not hint and re.match(r"\s*(raise|assert)\b", line):
         hint = "Which condition leads there, and does the text ask for it?"
     elif not hint:
         hint = "Run that line by itself with the inputs of the case. What does it get, and what should it get?"
-    return Explanation(f"stops with {kind}", f"{what}: {kind}{where}. {hint}")
+    return Explanation(f"stops with {kind}", f"{what}: {first}{where}. {hint}")
+
+
+def kind_of(error: ErrorSeen) -> str:
+    """An error's type, the same for each release of PyTorch.
+
+    More and more of its RuntimeErrors, as that of `1 - mask` for a bool mask, are of a type below that one.
+    """
+    return "RuntimeError" if error.type == "NotImplementedError" else error.type
 
 
 def unfit(attempts: Sequence[CaseRun]) -> Explanation | None:

@@ -34,6 +34,8 @@ from tests.sample_class import (
 )
 from tests.sample_class.small import command, outcome, small_class
 
+pytestmark = pytest.mark.long
+
 ALONE = dataclasses.replace(SETTINGS, feedback=False)
 STUDENTS = ["right_loops_0", "scaled_scores_0"]
 
@@ -81,7 +83,6 @@ def test_a_read_only_gradebook_is_named(course):
     assert graded(course, ["mixed_batch_0"])[0].points > 0
 
 
-@pytest.mark.long
 @needs_bubblewrap
 def test_a_full_disk_is_named_and_the_next_start_goes_on(course, tmp_path):
     expected = graded(course)
@@ -113,7 +114,6 @@ def test_a_full_disk_is_named_and_the_next_start_goes_on(course, tmp_path):
     assert float(said[4]) == sum(row.points for row in expected), run
 
 
-@pytest.mark.long
 def test_workers_and_zygotes_that_are_killed_cost_nobody_a_point(course, tmp_path):
     expected = {row.student: row.points for row in graded(course, ())}
     again = tmp_path / "again"
@@ -197,7 +197,6 @@ def test_identical_submissions_do_not_get_in_each_others_way(tmp_path):
 ODD = ("ana maria", "o'neill", "müller", "-x", "[1]", "<b>x", "a%2Fb", "...", "$(id)", "x\x1b[2J")
 
 
-@pytest.mark.long
 def test_odd_names_are_names(tmp_path):
     course = tmp_path / "course"
     hand_in(course, dict.fromkeys(ODD, submission("right_loops")))

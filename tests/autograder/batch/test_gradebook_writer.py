@@ -1,39 +1,17 @@
-"""What the recorder reads and writes besides the gradebook's own: times, names, its journal."""
+"""What the recorder reads and writes besides the gradebook's own: names, its journal."""
 
-from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
 from nbgrader.api import Gradebook, Student
 
 from autograder.batch.entries import one_transaction
-from autograder.batch.gradebook_writer import GradebookWriter, shown_as, time_in
+from autograder.batch.gradebook_writer import GradebookWriter, shown_as
 from autograder.batch.run import Work
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
-from autograder.grade.submission import read_folder
 
 ASSIGNMENT = "a0_doubles"
-
-
-@pytest.mark.parametrize(
-    ("text", "time"),
-    [
-        ("2026-02-03 04:05:06 UTC\n", datetime(2026, 2, 3, 4, 5, 6)),
-        ("2026-02-03 04:05:06", datetime(2026, 2, 3, 4, 5, 6)),
-        ("", None),
-        ("yesterday", None),
-        ("2026-02-03 04:05:06 ☃", None),
-        ("9" * 101, None),
-    ],
-)
-def test_a_time_is_read_or_left(tmp_path, text, time):
-    folder = tmp_path / "ada" / ASSIGNMENT
-    folder.mkdir(parents=True)
-    (folder / f"{ASSIGNMENT}.ipynb").write_text("{}")
-    assert time_in(read_folder(folder, ASSIGNMENT).came_in) is None
-    (folder / "timestamp.txt").write_text(text, encoding="utf-8")
-    assert time_in(read_folder(folder, ASSIGNMENT).came_in) == time
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_nothing_outside_was_touched_or_read(graded):
 
 
 def test_nothing_is_left_running(graded):
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         left = [
             (path, _read(path))

@@ -100,14 +100,14 @@ def test_every_likeness_that_is_long_enough_leaves_a_fingerprint():
 
 @pytest.mark.parametrize("assignment", [ASSIGNMENT, "a12_modern_block"])
 def test_copies_in_a_class_of_sixty_are_found(assignment):
-    found, copies, wrong, _ = planted.measured(assignment, students=60, copies=5)
+    found, copies, wrong = planted.measured(assignment, students=60, copies=5)
     assert copies == 5 and found >= 4 and wrong <= 1
 
 
 @pytest.mark.slow
 def test_twenty_copies_in_a_class_of_three_hundred():
-    found, copies, wrong, seconds = planted.measured("a5_multi_head_attention")
-    assert copies == 20 and found >= 18 and wrong <= 3 and seconds < 60
+    found, copies, wrong = planted.measured("a5_multi_head_attention")
+    assert copies == 20 and found >= 18 and wrong <= 3
 
 
 def test_the_solution_of_all_and_the_release_of_all_say_nothing():

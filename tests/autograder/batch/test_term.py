@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import shutil
 
 import pytest
 from nbgrader.api import Gradebook
@@ -34,11 +35,12 @@ C = 50
 """
 
 
-@pytest.fixture
-def course(tmp_path):
+@pytest.fixture(scope="module")
+def term_of_four(tmp_path_factory):
     """Three students and a fourth who has handed in nothing; anna has a score by hand and came in late."""
-    hand_in(tmp_path, {})
-    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db", "attention") as gradebook:
+    folder = tmp_path_factory.mktemp("term") / "course"
+    hand_in(folder, {})
+    with Gradebook(f"sqlite:///{folder}/gradebook.db", "attention") as gradebook:
         for name, most in WORTH.items():
             gradebook.add_assignment(name)
             gradebook.add_notebook(name, name)
@@ -53,8 +55,14 @@ def course(tmp_path):
         late = gradebook.find_submission("a2_second", "anna").notebooks[0]
         late.grades[0].manual_score, late.late_submission_penalty = 14, 2
         gradebook.db.commit()
-    (tmp_path / "term.toml").write_text(RULES, encoding="utf-8")
-    return tmp_path
+    (folder / "term.toml").write_text(RULES, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def course(term_of_four, tmp_path):
+    """A copy of that course for a test."""
+    return shutil.copytree(term_of_four, tmp_path / "course")
 
 
 def term(course, *flags):

@@ -58,6 +58,61 @@ def test_steps_names_and_remark_come_from_the_trial_with_ours(axes, name):
     assert verdict.stood_in == ("causal_mask",) and "ours in its place" in verdict.remark
 
 
+def test_what_is_not_lent_stays_away_and_the_verdict_says_whose_was_used(monkeypatch):
+    namespace, sources = {}, []
+    exec(HALVES.replace("tril(1)", "tril(2)"), namespace)
+    exec("def decoder_mask(ids, pad_id=0):\n    return joined(ids, pad_id)[:, None]", namespace)
+
+    def probe(message):
+        sources.append(decode(message, Questions).substitutes)
+        return answer(message, namespace)
+
+    failed = ["causal_mask", "padding_mask"]
+    decide(MASKS, DECODER, probe, [""], failed_before=failed)
+    assert sources.pop(0).keys() == {*failed}
+    monkeypatch.setattr(MASKS.part("causal_mask"), "lend", False)
+    sources.clear()
+    verdict = decide(MASKS, DECODER, probe, [""], failed_before=["causal_mask"])
+    assert sources == [{}] and not verdict.stood_in and not verdict.right
+    assert "decided with your own `causal_mask`" in verdict.remark
+    exec(HALVES.replace("tril(1)", "tril()"), namespace)
+    verdict = decide(MASKS, DECODER, probe, [""], failed_before=["causal_mask"])
+    assert verdict.right and not verdict.remark
+
+
+SLOW = """
+import time, torch
+
+def attention_weights(x):
+    until = time.process_time() + 0.3
+    while time.process_time() < until:
+        pass
+    return (x @ x.T).softmax(-1)
+
+def basic_self_attention(x):
+    weights = attention_weights(x)
+    return weights @ x, weights
+"""
+
+
+def test_a_part_is_not_charged_for_the_time_of_an_earlier_one():
+    assignment, namespace = load("a2_self_attention"), {}
+    exec(SLOW, namespace)
+    part, seconds = assignment.part("basic_self_attention"), 0.1
+
+    def probe(message):
+        return answer(message, namespace, seconds)
+
+    right = ["attention_weights"]
+    verdict = decide(assignment, part, probe, [""], right_before=right)
+    assert verdict.right and verdict.stood_in == ("attention_weights",)
+    assert "Time that earlier parts take is not charged" in verdict.remark
+    assert not decide(assignment, part, probe, [""]).right
+    seconds = 5.0
+    verdict = decide(assignment, part, probe, [""], right_before=right)
+    assert verdict.right and not verdict.stood_in  # in its time, with its own
+
+
 def test_the_second_trial_has_inputs_of_its_own():
     """Between the two all is open again, and what was noted in the first could be looked up in the second."""
     asked, names = [], {}
@@ -140,6 +195,7 @@ def test_with_points_alike_the_trial_with_ours_counts_whole(points, counts):
             verdict=PartVerdict("decoder_mask", "", (step,)),
             with_names=lambda verdict: verdict,
             stood_in=("causal_mask",),
+            slow=(),
         )
 
     verdict = _better_of(trial("alone", points), trial("with ours", 1.0))

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -250,6 +251,89 @@ def test_errors_of_one_kind_are_told_with_a_question():
     assert name == "stops with RuntimeError"
     assert sentence.startswith("It stops in every case: RuntimeError")
     assert "Which letters are paired?" in sentence
+
+
+def test_an_error_has_one_name_whatever_release_of_pytorch_raises_it():
+    """As `1 - mask` does, whose type has changed; the sentence has the type that was seen."""
+
+    def stops(x):
+        return x.bool().softmax(0)
+
+    def of_a_bool(x):
+        return 1 - (x > 0)
+
+    name, sentence = how_it_stops(attempts_at(DOUBLE, stops))
+    assert name == "stops with RuntimeError"
+    assert sentence.startswith("It stops in every case: NotImplementedError")
+    name, sentence = how_it_stops(attempts_at(DOUBLE, of_a_bool))
+    assert name == "stops with RuntimeError" and "Of which dtype" in sentence
+
+
+ARRAY, ONES = np.ones((2, 3)), torch.ones(2, 3)
+LEAF = torch.ones(3, requires_grad=True)
+MASK = torch.ones(2, 4, dtype=torch.bool)
+
+
+@pytest.mark.parametrize(
+    ("stops", "asked"),
+    [
+        (lambda x: ARRAY * ONES, "A NumPy array and a tensor meet"),
+        (lambda x: ARRAY + ONES, "A NumPy array and a tensor meet"),
+        (lambda x: ARRAY @ ONES, "A NumPy array and a tensor meet"),
+        (lambda x: ONES.permute(0, 2, 1), "How many axes does the input have?"),
+        (lambda x: ONES.permute(1, 1), "How many axes does the input have?"),
+        (lambda x: ARRAY.transpose(0, 2, 1), "Which axes can you count from the end?"),
+        (lambda x: ARRAY.sum(axis=2), "Which axes can you count from the end?"),
+        (lambda x: torch.mm(torch.ones(2, 2, 2), ONES), "Which axes can you count from the end?"),
+        (lambda x: torch.dot(torch.ones(2), torch.ones(3)), "Which letters are paired?"),
+        (lambda x: ONES.split([1, 1], dim=1), "Which letters are paired?"),
+        (lambda x: ARRAY.reshape(4, 2), "Which letters are paired?"),
+        (lambda x: ONES[MASK], "A mask in an index"),
+        (lambda x: ARRAY[MASK.numpy()], "A mask in an index"),
+        (
+            lambda x: np.zeros((2, 2)).__setitem__((0, 0), np.ones((1, 3)) @ np.ones(3)),
+            "Since 2.4 NumPy",
+        ),
+        (lambda x: float(np.ones(1)), "Since 2.4 NumPy"),
+        (lambda x: float(ONES), "the tensor holds several"),
+        (lambda x: ONES.item(), "the tensor holds several"),
+        (lambda x: (LEAF * 1).backward(), "the tensor holds several"),
+        (lambda x: ONES[1.0], "would `//` do?"),
+        (lambda x: torch.zeros(4 / 2), "would `//` do?"),
+        (lambda x: np.zeros((4 / 2, 2)), "would `//` do?"),
+        (lambda x: ONES @ 2.0, "Is it `*` that is meant?"),
+        (lambda x: ARRAY @ 2.0, "Is it `*` that is meant?"),
+        (lambda x: ONES - ONES.max(dim=-1), "Which of them is meant?"),
+        (lambda x: [1.0] - ONES, "A list is no tensor"),
+        (lambda x: ONES.shape(), "square brackets"),
+        (lambda x: ONES.size[0], "square brackets"),
+        (lambda x: ONES.view(-1, -1), "One length can be left"),
+        (lambda x: ONES.sum().backward(), "Where was the way cut"),
+        (
+            lambda x: torch.multinomial(torch.tensor([float("nan"), 1.0]), 1),
+            "must be probabilities",
+        ),
+        (lambda x: torch.tensor([[1, 2], [3]]), "Which row is longer"),
+        (lambda x: np.array([[1, 2], [3]]), "Which row is longer"),
+        (lambda x: torch.sqrt(3), "what does it get there"),
+        (lambda x: ~ONES, "Of which dtype"),
+        (lambda x: torch.softmax(torch.ones(2, dtype=torch.long), -1), "Of which dtype"),
+        (lambda x: ONES @ torch.ones(3, 2, dtype=torch.long), "Of which dtype"),
+        (lambda x: nn.Embedding(3, 2)(torch.tensor([5])), "Which index is too large"),
+        (lambda x: torch.softmax(ONES, dim=2), "Which axes can you count from the end?"),
+        (
+            lambda x: torch.bmm(torch.ones(2, 3, 4), torch.ones(2, 3, 4)),
+            "Which letters are paired?",
+        ),
+        (lambda x: LEAF.add_(1), "changed in place"),
+        (lambda x: LEAF.numpy(), "becomes an array"),
+        (lambda x: bool(ONES == 1), "one truth value"),
+        (lambda x: x + None, "Something is None"),
+    ],
+)
+def test_the_errors_that_students_meet_are_told_with_a_question_of_their_own(stops, asked):
+    _, sentence = how_it_stops(attempts_at(DOUBLE, stops))
+    assert asked in sentence
 
 
 def test_how_many_of_the_wrong_cases_stop_is_told():

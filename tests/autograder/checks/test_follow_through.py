@@ -7,8 +7,8 @@ import pytest
 from assignments import known, load
 from autograder.checks.decide import decide
 from autograder.checks.follow_through import source_of
+from autograder.probe.lent import lent
 from autograder.probe.probe import answer
-from autograder.probe.stand_ins import StandIns, stand_ins
 
 # (assignment, a part, an earlier one that may stand in for the student's)
 CALLED = [
@@ -42,8 +42,7 @@ def test_parts_build_on_earlier_ones_alone():
 
 @pytest.mark.parametrize(("assignment", "name"), STAND_INS)
 def test_a_stand_in_earns_every_point_by_itself(assignment, name):
-    ours = StandIns({name: source(assignment, name)})
-    namespace = stand_ins(ours.answer, ours.kinds)
+    namespace = {name: lent(name, source(assignment, name), str)}
     part = load(assignment).part(name)
     verdict = decide(load(assignment), part, lambda message: answer(message, namespace), [""])
     assert verdict.earned == part.points, verdict

@@ -9,7 +9,12 @@ from msgspec.structs import replace
 
 from assignments import load
 from autograder.checks.decide import decide
-from autograder.checks.missing import is_unanswered, why_missing
+from autograder.checks.missing import (
+    StoppedCell,
+    Surroundings,
+    is_unanswered,
+    why_missing,
+)
 from autograder.checks.verdicts import Obstacle
 from autograder.probe.messages import ErrorSeen
 from autograder.probe.probe import answer
@@ -228,3 +233,18 @@ def test_a_magic_that_keeps_nothing_is_named(magic):
     told = why_missing("part", [f"{magic}\ndef part(x):\n    return x\n"])
     assert f"its cell begins with `{magic}`" in told
     assert "begins with" not in why_missing("part", ["%%time\ndef part(x):\n    return x\n"])
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "handed_out"),
+    [
+        ('raise NotImplementedError("not answered yet")', "NotImplementedError: not answered yet", True),
+        ("hidden = 1 - mask", "NotImplementedError: Subtraction with a bool tensor is not supported", False),
+    ],
+)  # fmt: skip
+def test_a_line_that_was_handed_out_is_one_that_raises(line, error, handed_out):
+    """PyTorch raises errors of that type, too, and more of them in each release."""
+    cell = f"{line}\ndef helper(x):\n    return x"
+    told = why_missing("helper", [cell], Surroundings((StoppedCell(cell, error, line),)))
+    assert error in told
+    assert ("was handed out" in told) == handed_out

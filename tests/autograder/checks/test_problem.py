@@ -15,7 +15,7 @@ from autograder.checks.judge import in_words
 from autograder.checks.problem import Kind, Problem, as_problem
 from autograder.checks.verdicts import WORDS, Obstacle
 from autograder.grade.feedback_page import Mark, Section, Task
-from autograder.probe.messages import Observation
+from autograder.probe.messages import Ending, Observation
 
 SELF_ATTENTION = load("a2_self_attention").part("self_attention")
 BASIC = load("a2_self_attention").part("basic_self_attention")
@@ -125,3 +125,28 @@ def test_results_inside_results_are_named_from_outside():
     assert problem.in_words(["", "pair"]).startswith("in `pair`, in the second result, expected")
     fifth = replace(problem, inside=(4,))
     assert re.match("in result 5, ", fifth.in_words(["a", "b", "c"]))
+
+
+LATE = {
+    ("while True: pass", False): "takes less than 0.1. It was in the line `while True: pass`. Does this loop come to an",
+    ("total += x[i]", False): "no answer within 5 seconds of processor time; ours takes less than 0.1. It was in the line",
+    ("", False): "ours takes less than 0.1. It was stopped",
+    ("time.sleep(9)", True): "in which it computed next to nothing. It was in the line `time.sleep(9)`. What does it wait",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "waited"), LATE)
+def test_of_what_took_too_long_is_said_what_was_seen(line, waited):
+    seen = Observation(status="timeout", seconds=5.0, waited=waited, line=line)
+    item = CaseRun(DrawnCases(BASIC, 1), 0, seen)
+    problem = judge.problem_with(item)
+    assert problem.kind is Kind.TIME_LIMIT and LATE[line, waited] in problem.message
+    assert ("come to an end?" in problem.message) == line.startswith("while")
+
+
+@pytest.mark.parametrize("how", Ending)
+def test_of_a_process_that_ended_is_said_how(how):
+    item = CaseRun(DrawnCases(BASIC, 1), 0, Observation(status="ended", ended=how))
+    problem = judge.problem_with(item)
+    assert ("os._exit" in problem.message) == (how is Ending.EXIT)
+    assert ("memory" in problem.message) == (how is Ending.KILLED)

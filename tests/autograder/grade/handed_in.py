@@ -20,6 +20,7 @@ from tests.sample_class import ASSIGNMENT, ROOT
 
 A2 = ASSIGNMENT
 A5, A6, A7 = "a5_multi_head_attention", "a6_positional_encoding", "a7_dropout_and_layer_norm"
+A9 = "a9_transformer"
 FIRST, CONTEXT, BATCH, EQUIVARIANT = (
     "attention_weights",
     "basic_self_attention",
@@ -496,7 +497,7 @@ HANDED_IN: dict[str, HandedIn] = {
     "os._exit": HandedIn(
         beside={CONTEXT: "import os\nos._exit(0)"},
         lost={CONTEXT: 2.0, BATCH: 3.0, EQUIVARIANT: 2.0},
-        told=("process ended in cell", "Is there an `exit()`"),
+        told=("process ended in cell", "Is there an `os._exit()`?"),
     ),
     # what else is in the cells
     "a cell with only a comment": HandedIn(top="# Ada Lovelace, 12345", beside={BATCH: "# to do"}),
@@ -624,6 +625,27 @@ HANDED_IN: dict[str, HandedIn] = {
     ),
     "cached": HandedIn(
         front={FIRST: "import functools\n\n\n@functools.wraps(print)\n"},
+    ),
+    # right answers that take their time
+    "loops over single numbers": HandedIn(
+        answers={
+            FIRST: "def attention_weights(x):\n    scores = torch.zeros(len(x), len(x), dtype=x.dtype)\n"
+            "    for i in range(len(x)):\n        for j in range(len(x)):\n            total = 0.0\n"
+            "            for d in range(x.shape[1]):\n                total = total + x[i, d] * x[j, d]\n"
+            "            scores[i, j] = total\n    return torch.softmax(scores, dim=1)"
+        }
+    ),
+    # one slip, on which later parts build
+    "a decoder's last norm left out": HandedIn(
+        assignment=A9,
+        answers={
+            "DecoderLayer": solution(A9)["DecoderLayer"].replace(
+                "self.layer_norm3(x + self.dropout(self.feed_forward(x)))",
+                "x + self.dropout(self.feed_forward(x))",
+            )
+        },
+        lost={"DecoderLayer": 1.0},
+        told=("Last norm missing.",),
     ),
     # one name without which nothing runs
     "torch is not imported": HandedIn(

@@ -45,6 +45,8 @@ from autograder.grade.report import Report
 from autograder.grade.run import TOO_LARGE, text_of_graded
 from autograder.grade.sanitize import TOO_LONG, TOO_MUCH, TOO_SLOW, Sanitize, harmless_markdown
 from autograder.grade.submission import (
+    PIXEL,
+    TOO_MANY_BYTES,
     TOO_MANY_LINES,
     InvalidSubmission,
     notebook_in,
@@ -405,18 +407,118 @@ def test_old_outputs_do_not_count_for_the_size_of_a_notebook(tmp_path):
     assert markdown.attachments == {"x": {"image/png": "AAAA"}}
 
 
-def test_a_notebook_that_is_large_without_its_outputs_is_refused(tmp_path):
+PHOTO = "A" * (40 * MEBIBYTE)  # as text; the picture itself has three quarters of that
+
+
+def handed_in(*cells, **more):
+    """The cells of a notebook's file, after a first one with an answer."""
+    answer = {
+        "cell_type": "code",
+        "metadata": {"nbgrader": {"grade_id": "mine"}},
+        "source": ["x = 1\n", "x"],
+    }
+    whole = {"nbformat": 4, "metadata": {}, "cells": [answer, *cells], **more}
+    first, *others = notebook_in(text_of(json.dumps(whole).encode())).cells
+    assert (first.source, first.metadata.nbgrader.grade_id) == ("x = 1\nx", "mine")
+    return others
+
+
+def a_text(source, **more):
+    return {"cell_type": "markdown", "metadata": {}, "source": source, **more}
+
+
+def test_a_large_picture_is_left_out_and_named_and_all_else_is_read():
+    pictures = {"photo.png": {"image/png": PHOTO}, "small.png": {"image/png": "AAAA"}}
+    shown = "![p](attachment:photo.png) **or** ![s](attachment:small.png)"
+    (text,) = handed_in(a_text(shown, attachments=pictures))
+    note, rest = text.source.split("\n\n")
+    assert rest == shown
+    assert note == (
+        "*Left out, since with it the notebook has more than 16 MiB: the picture `photo.png` (30.0 MiB). "
+        "All else was read.*"
+    )
+    assert text.attachments["small.png"] == {"image/png": "AAAA"}
+    assert len(text.attachments["photo.png"]["image/png"]) < 200
+    page = harmless_markdown(text.source, text.attachments)
+    assert "<strong>or</strong>" in page and "30.0 MiB" in page and 'alt="s"' in page
+
+
+def test_a_large_picture_within_a_text_is_left_out_and_the_text_stays():
+    written = f"Mine: ![my `photo`](data:image/png;base64,{PHOTO}), <img src='data:image/png;base64,AAAA'>."
+    text, again = handed_in(a_text(written), a_text([written[:20], written[20:]]))
+    assert text.source == again.source and len(text.source) < 500
+    assert "the picture `my 'photo'` (30.0 MiB)" in text.source
+    assert "Mine: ![my `photo`](data:image/png;base64," in text.source
+    assert text.source.endswith(", <img src='data:image/png;base64,AAAA'>.")
+
+
+def test_of_many_pictures_the_largest_go_and_as_many_stay_as_there_is_room_for():
+    sizes = [3, 9, 4, 5, 9]
+    cells = [a_text("a", attachments={f"{n}": {"image/png": "A" * n * MEBIBYTE}}) for n in sizes]
+    texts = handed_in(*cells)
+    assert [text.source.endswith("All else was read.*\n\na") for text in texts] == [
+        n == 9 for n in sizes
+    ]
+    assert [
+        len(text.attachments[f"{n}"]["image/png"]) for n, text in zip(sizes, texts, strict=True)
+    ] == [n * MEBIBYTE if n < 9 else len(PIXEL) for n in sizes]
+
+
+@pytest.mark.parametrize(
+    ("cell", "more"),
+    [
+        (a_text("a", metadata={"widgets": PHOTO}), {}),
+        (a_text("a"), {"metadata": {"widgets": {"state": [PHOTO]}}}),
+        (a_text("a", id=PHOTO, more=PHOTO), {}),
+        (a_text("a", attachments=PHOTO), {}),
+        (a_text("a", attachments={"x": PHOTO}), {}),
+        (a_text("a", attachments={"x": {"text/html": [PHOTO]}}), {}),
+        (a_text("a", metadata={"nbgrader": {"grade_id": PHOTO}}), {}),
+    ],
+)  # fmt: skip
+def test_whatever_else_is_large_and_nobody_reads_is_passed_over(cell, more):
+    (text,) = handed_in(cell, **more)
+    assert text.source.endswith("a") and "nbgrader" not in text.metadata
+
+
+def test_a_text_or_code_that_is_too_large_is_left_out_and_no_other():
+    large = "x" * 17 * MEBIBYTE
+    code = {"cell_type": "code", "metadata": {}, "source": large}
+    text, left_out, short = handed_in(a_text(large), code, {**code, "source": "y"})
+    assert text.source == TOO_MANY_BYTES and left_out.source == f"# {TOO_MANY_BYTES}"
+    assert short.source == "y"
+
+
+def test_a_large_file_in_another_encoding_is_read():
+    whole = {"nbformat": 4, "cells": [a_text("ω", metadata={"x": "A" * 20 * MEBIBYTE})]}
+    text = json.dumps(whole, ensure_ascii=False)
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        assert notebook_in(text_of(text.encode(encoding))).cells[0].source == "ω"
+
+
+@pytest.mark.parametrize("data", [b"x" * 17 * MEBIBYTE, b'{"cells": [' + b" " * 17 * MEBIBYTE])
+def test_a_large_file_that_is_no_notebook_is_refused(data):
+    with pytest.raises(InvalidSubmission, match="the file has 17 MiB, and is not JSON") as told:
+        text_of(data)
+    assert told.value.no_json
+
+
+def test_a_file_that_is_too_large_to_be_read_is_refused(tmp_path):
     path = tmp_path / "x.ipynb"
-    path.write_text(nbformat.writes(new_notebook(cells=[new_code_cell("x" * 17 * MEBIBYTE)])))
-    with pytest.raises(InvalidSubmission, match="has 17 MiB, more than 16"):
+    with path.open("wb") as file:
+        file.truncate(bounds.LARGEST_FILE + MEBIBYTE)
+    with pytest.raises(
+        InvalidSubmission, match=r"has 129 MiB, more than 128\. Ask for it again without its"
+    ):
         read_text(path)
 
 
-def test_a_notebook_of_more_values_than_are_read_is_refused():
+def test_values_that_nobody_reads_do_not_count():
     cell = {"cell_type": "code", "source": "", "metadata": {"x": [0] * 600_000}}
-    with pytest.raises(InvalidSubmission, match="more than 500000 values"):
-        notebook_in(json.dumps({"cells": [cell]}))
+    assert notebook_in(json.dumps({"cells": [cell]})).cells
     assert notebook_in(json.dumps({"cells": [{**cell, "metadata": {"x": "[" * 600_000}}]})).cells
+    with pytest.raises(InvalidSubmission, match="more than 500000 values"):
+        notebook_in(json.dumps({"nbformat": 3, "worksheets": [{"cells": [cell]}]}))
 
 
 def test_a_cell_of_more_lines_than_are_read_is_left_out_and_no_other():

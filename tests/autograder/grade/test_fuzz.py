@@ -39,7 +39,7 @@ from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled
 pytestmark = pytest.mark.long
 
 RIGHT = answers_in(SUBMISSIONS / "right_matrices.py")
-SLOWEST = 1.0  # seconds for one notebook
+SLOWEST = 20.0  # seconds of processor time for a notebook that takes a fiftieth of one: it would go on for ever
 A_BATCH = 100
 seeds = st.integers(0, 2**64)
 quick = settings(max_examples=100, derandomize=True, deadline=None, database=None)
@@ -139,7 +139,7 @@ HANDED_IN["cells"] = HANDED_IN["cells"][4:9]
 
 def read(text):
     """As a job does, but for running it."""
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         notebook = notebook_in(text)
     except InvalidSubmission as problem:
@@ -158,7 +158,7 @@ def read(text):
     ]
     assert len(names) == len(set(names))
     assert {cell.name for cell in RELEASED if cell.locked} <= set(names)
-    assert time.perf_counter() - began < SLOWEST
+    assert time.process_time() - began < SLOWEST
     return True
 
 
@@ -238,9 +238,9 @@ def test_odd_frames(seed):
             theirs.sendall(data)
             theirs.close()
             channel = Channel(ours, REPLIES)
-            with pytest.raises((ChannelClosed, TimeoutError)):
+            with pytest.raises(ChannelClosed):  # at the latest where nothing more comes
                 while True:
-                    found, beside = channel.receive(time.monotonic() + 1)
+                    found, beside = channel.receive()
                     assert isinstance(found, Reply) and isinstance(beside, bytes)
 
 
@@ -309,7 +309,7 @@ def odd_pack(draw):
             array = [draw.random() < 0.5, draw.choice("?bhilqBHILQefdOSUmx"), shape]
             return Ext(1, msgspec.msgpack.encode(array))
         return draw.choice(
-            ("returned", "raised", "unfit", "timeout", "missing", 1, 1.5, None, True)
+            ("returned", "raised", "unfit", "timeout", "ended", "missing", 1, 1.5, None, True)
         )
 
     tree = msgspec.msgpack.encode(value(5))
@@ -351,7 +351,9 @@ VALUES = (
     torch.full((5, 5), 1e308, dtype=torch.float64), torch.zeros(2, 2, dtype=torch.int64),
 )  # fmt: skip
 LIES = {
-    "status": ("returned", "raised", "unfit", "timeout", "missing", "", "x"),
+    "status": ("returned", "raised", "unfit", "timeout", "ended", "missing", "", "x"),
+    "ended": (None, "exit", "x"),
+    "line": ("", "`" * 999),
     "value": VALUES,
     "arguments": ([], [None], [1] * 9, list(VALUES)),
     "gradients": ({}, {"x": None}, {"x": torch.zeros(2, 2)}, {"x": "y"}),

@@ -199,7 +199,7 @@ def test_a_mark_at_the_beginning_says_how_the_text_is_written(tmp_path, mark, en
         (lambda path: path.symlink_to("nowhere"), "is a link to somewhere else"),
         (lambda path: path.write_bytes(b"\xff\xfe\x00"), "is not UTF-8 text"),
         (lambda path: path.write_bytes(b"caf\xe9"), "is not UTF-8 text"),
-        (lambda path: path.write_bytes(bytes((16 << 20) + 1)), "has 16 MiB, more than 16"),
+        (lambda path: path.write_bytes(bytes((16 << 20) + 1)), "has 16 MiB, and is not JSON"),
         (lambda path: None, "the folder is empty"),
         (lambda path: path.with_name("notes.txt").touch(), "found only notes.txt"),
         (lambda path: path.with_name("X.ipynb").touch(), r"found X\.ipynb: rename it"),

@@ -140,7 +140,7 @@ ODD_NAMES = {
     "a number of Canvas's without end": f"ada_101_{'9' * 4301}_{NOTEBOOK}",
     "a number behind the name without end": f"ada_101_1_{ASSIGNMENT}-{'9' * 4301}.ipynb",
     "a number of the person without end": f"ada_{'9' * 4301}_1_{NOTEBOOK}",
-    "numbers without end": f"ada{'_1' * 10_000}_{NOTEBOOK}",
+    "numbers without end": f"ada{'_1' * 30_000}_{NOTEBOOK}",
     "numbers in a short name": f"ada{'_1' * 100}_{NOTEBOOK}",
     "Moodle's, without end": f"ada_{'9' * 4301}_assignsubmission_file_{'x' * 5000}.ipynb",
 }
@@ -153,7 +153,7 @@ def test_a_name_without_end_is_refused_at_once_and_the_next_is_read(kind, tmp_pa
     start = time.process_time()
     with contextlib.closing(Archive(path)) as opened:
         files, [refused] = opened.files()
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 5  # a hundredth of one, if it is not read over and over
     assert refused.path == ODD_NAMES[kind] and "name" in refused.why and len(files) == 1
     assert lms(course, "unpack", path) == 1
     placed = list((course / "submitted").rglob("*.ipynb"))

@@ -49,6 +49,11 @@ def course(tmp_path_factory):
         "worksheet.csv": worksheet(moodle),
         "grades.csv": grade_book(book),
         "noten.csv": [["Name", "E-Mail-Adresse", "Bewertung"], ["Anna", ids[0], ""], ["Bo", ids[1], "6,50"]],
+        "GradesExport.csv": [
+            ["Username", "Assignment 2 Points Grade <Numeric MaxPoints:10>", "End-of-Line Indicator"],
+            [f"#{ids[0]}", "", "#"],
+            [f"#{ids[1]}", "6.5", "#"],
+        ],
         "table.csv": [["Matriculation", "Score"], [ids[0], ""], [ids[1], "1"]],
     }  # fmt: skip
     (folder / "times.csv").write_text(QUOTED[1], encoding="utf-8")
@@ -97,6 +102,6 @@ def test_the_guide_tells_of_every_command_and_every_short_name():
         "came-in",
         "feedback",
     }
-    assert len(COMMANDS) == 11
+    assert len(COMMANDS) == 12
     for alias in ("sis", "login", "id", "email"):
         assert f"| `{alias}` |" in PAGE

@@ -106,6 +106,15 @@ def test_canvass_archive_is_unpacked_by_the_ids_of_its_own_table(course, canvas,
     )
 
 
+def test_a_copy_of_the_course_is_left_out_and_takes_no_room(course, moodle, tmp_path, capsys):
+    copied = [*(f"course_utils/m{n}.py" for n in range(400)), "course_utils/__init__.py"]
+    files = {name: "x" for name in copied} | {NOTEBOOK: "wei", "own.py": "y"}
+    named = {f"Wei Li_503_assignsubmission_file_/{name}": text for name, text in files.items()}
+    packed = archive(tmp_path / "s.zip", named)
+    assert lms(course, "unpack", packed, "--students", moodle) == 0, capsys.readouterr()
+    assert submitted(course) == {place("s003"): "wei", place("s003", "own.py"): "y"}
+
+
 def test_canvass_own_numbers_are_ids_where_no_table_is_given(course, tmp_path):
     packed = archive(
         tmp_path / "s.zip",

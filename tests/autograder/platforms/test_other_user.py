@@ -133,7 +133,7 @@ def test_who_can_be_no_other_user_grades_nothing(monkeypatch):
         bubblewrap, "missing", lambda: "bubblewrap may not make namespaces here. So"
     )
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(runner.NoIsolation, match="Let the grader run as root"):
+    with pytest.raises(runner.NotGraded, match="Let the grader run as root"):
         runner.isolation_here(may_be_open=False)
     assert runner.isolation_here(may_be_open=True) == bubblewrap.NONE
     monkeypatch.setattr(os, "geteuid", lambda: 0)

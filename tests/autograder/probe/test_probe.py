@@ -1,11 +1,11 @@
 import linecache
 import sys
+import time
 
 import pytest
 import torch
 from torch import nn
 
-from autograder.checks.follow_through import source_of
 from autograder.probe.messages import (
     CallRequest,
     ChainRequest,
@@ -16,7 +16,6 @@ from autograder.probe.messages import (
 )
 from autograder.probe.probe import answer
 from autograder.probe.wire import Function, Instance, decode, encode
-from course_utils import attention
 
 KINDS = {
     "call": CallRequest,
@@ -141,10 +140,34 @@ def test_an_endless_loop_is_stopped_and_not_tried_again():
             except Exception:  # noqa: BLE001, S112
                 continue
 
-    request = CallRequest(subject="f", arguments=[torch.ones(2)], names=["x"])
-    answers = answer(encode(Questions(requests=[request] * 3)), {"f": f}, 0.3)
-    assert [seen.status for seen in decode(answers, list[Observation])] == ["timeout"] * 3
-    assert len(calls) == 1
+    requests = [
+        CallRequest(subject=subject, arguments=[torch.ones(2)], names=["x"]) for subject in "ffgff"
+    ]
+    questions = Questions(requests=requests, steps=[0, 0, 0, 1, 1])
+    answers = answer(encode(questions), {"f": f, "g": abs}, 0.3)
+    seen = decode(answers, list[Observation])
+    assert [one.status for one in seen] == ["timeout"] * 5
+    assert len(calls) == 2  # the rest of a step that is lost is not tried
+    assert not seen[0].waited
+
+
+def test_where_one_case_takes_too_long_the_other_steps_are_asked():
+    code = "def f(x):\n    while x == 2: pass\n    return x\n"
+    linecache.cache["<loop>"] = len(code), None, code.splitlines(keepends=True), "<loop>"
+    namespace = {}
+    exec(compile(code, "<loop>", "exec"), namespace)
+    requests = [CallRequest(subject="f", arguments=[x], names=["x"]) for x in (1, 2, 3, 4)]
+    answers = answer(encode(Questions(requests=requests, steps=[0, 1, 2, 2])), namespace, 0.3)
+    seen = decode(answers, list[Observation])
+    assert [one.value for one in seen] == [1, None, 3, 4]
+    assert seen[1].line == "while x == 2: pass"
+
+
+def test_what_only_waits_is_told_apart_from_what_computes():
+    request = CallRequest(subject="f", arguments=[9], names=["x"])
+    message = encode(Questions(requests=[request]))
+    [seen] = decode(answer(message, {"f": time.sleep}, 5, 0.2), list[Observation])
+    assert (seen.status, seen.waited, seen.seconds) == ("timeout", True, 0.2)
 
 
 def test_a_missing_name_is_reported():
@@ -171,24 +194,6 @@ def test_a_function_argument_is_looked_up_by_name():
         {"f": lambda g, x: g(x)}, Function("course_utils.handed_over.doubled"), torch.ones(2)
     )
     assert torch.equal(seen.value, torch.full((2,), 2.0))
-
-
-def test_a_stand_in_is_used_for_one_call_and_taken_out_again():
-    namespace = {"f": lambda x: namespace["attention_weights"](x), "attention_weights": len}
-    substitutes = {"attention_weights": source_of(attention.attention_weights, ("course_utils",))}
-    seen = ask(namespace, torch.zeros(2, 3), substitutes=substitutes)
-    assert torch.allclose(seen.value, torch.full((2, 2), 0.5))
-    assert namespace["attention_weights"] is len
-
-
-def test_a_stand_in_is_also_used_under_other_names_of_the_same_part():
-    namespace = {"f": lambda x: namespace["Weights"](x) + namespace["own"](x)}
-    namespace |= {"attention_weights": abs, "Weights": abs, "own": len}
-    substitutes = {"attention_weights": source_of(attention.attention_weights, ("course_utils",))}
-    seen = ask(namespace, torch.zeros(2, 3), substitutes=substitutes)
-    assert torch.allclose(seen.value, torch.full((2, 2), 2.5))
-    assert namespace["attention_weights"] is namespace["Weights"] is abs
-    assert namespace["own"] is len
 
 
 class Named(nn.Module):

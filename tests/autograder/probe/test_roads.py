@@ -57,7 +57,7 @@ OPEN = {
 INSIDE = re.compile(
     r"_VariableFunctions|_acc|_autograd|_cpu|_cudart|_distributed\w*|_dynamo|_export|_fft|_functionalization|"
     r"_functions|_functorch|_instruction_counter|_itt|_jit|_jit_tree_views|_linalg|_monitor|_nested|_nn|_nvtx|_onnx|"
-    r"_profiler|_return_types|_sparse|_special|_verbose|cpp|_nnapi|_cudnn|_faulty\w+|_mps\w*"
+    r"_profiler|_return_types|_sparse|_special|_verbose|cpp|_nnapi|_cudnn|_cusparselt|_faulty\w+|_mps\w*"
 )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import random
 import socket
 import threading
 import time
@@ -167,7 +168,19 @@ def test_half_a_frame_is_waited_for_no_longer_than_was_said(ends, sent):
     began = time.monotonic()
     with pytest.raises(TimeoutError):
         channel.receive(began + SOON)
-    assert SOON <= time.monotonic() - began < 5
+    assert time.monotonic() - began >= SOON
+
+
+def test_who_gave_up_in_the_middle_of_a_frame_may_go_on_waiting_for_it(ends):
+    channel, other = ends
+    text = b'{"type":"stream","content":{"text":"whole"}}'
+    frame = LENGTHS.pack(len(text), 4) + text + b"body"
+    for piece in (frame[:3], frame[3:20], frame[20:-2]):
+        other.sendall(piece)
+        with pytest.raises(TimeoutError):
+            channel._frame(time.monotonic() + 0.05)
+    other.sendall(frame[-2:])
+    assert channel._frame(time.monotonic() + 20) == (text, b"body")
 
 
 def test_who_sends_a_byte_now_and_then_gains_no_time(ends):
@@ -175,17 +188,16 @@ def test_who_sends_a_byte_now_and_then_gains_no_time(ends):
     over = threading.Event()
 
     def drip():
-        for byte in frame(json.dumps({"text": "x" * 1000}).encode()):
+        for byte in frame(json.dumps({"text": "x" * 100_000}).encode()):
             if over.wait(SOON / 5):
                 return
             other.send(bytes([byte]))
 
     dripping = threading.Thread(target=drip)
     dripping.start()
-    began = time.monotonic()
     with pytest.raises(TimeoutError):
-        channel.receive(began + 3 * SOON)
-    assert time.monotonic() - began < 5
+        channel.receive(time.monotonic() + 3 * SOON)
+    assert dripping.is_alive(), "it ended although bytes still came"
     over.set()
     dripping.join()
 
@@ -206,7 +218,8 @@ class TooLateError(Exception):
     """What a deadline raises."""
 
 
-def test_an_error_of_a_deadline_comes_between_frames_and_never_in_one(ends):
+def test_an_error_of_a_deadline_comes_between_frames_and_never_in_one(ends, monkeypatch):
+    monkeypatch.setattr("autograder.probe.deadline.TIMES_SLOWER", 0)  # all of it counts as waiting
     channel, other = ends
     there = Channel(other, dict)
     arrived, body = [], bytes(300_000)  # more than a socket holds, so that sending takes a while
@@ -219,17 +232,16 @@ def test_an_error_of_a_deadline_comes_between_frames_and_never_in_one(ends):
     reader = threading.Thread(target=read)
     reader.start()
     rung = sent = 0
-    for _ in range(300):
+    while rung < 100 or sent < 100:  # however long a frame takes, it is rung before and after that
         try:
-            with deadline(20, 0.0003, TooLateError):
+            with deadline(20, random.uniform(0.0001, 0.005), TooLateError):
                 there.send({}, body)
                 sent += 1
-                time.sleep(0.001)
+                time.sleep(random.uniform(0, 0.005))
         except TooLateError:
             rung += 1
     there.send({"last": True})
     reader.join()
-    assert rung > 100
     assert len(arrived) - 1 >= sent
     assert all(content == ({}, body) for content in arrived[:-1])
 
@@ -239,7 +251,7 @@ def test_who_reads_no_more_is_not_waited_for_longer_than_was_said(ends):
     began = time.monotonic()
     with pytest.raises(TimeoutError):
         channel.send({}, bytes(10 << 20), began + SOON)
-    assert SOON <= time.monotonic() - began < 5
+    assert time.monotonic() - began >= SOON
 
 
 def test_who_reads_a_byte_now_and_then_is_not_waited_for_either(ends):
@@ -252,10 +264,9 @@ def test_who_reads_a_byte_now_and_then_is_not_waited_for_either(ends):
 
     sipping = threading.Thread(target=sip)
     sipping.start()
-    began = time.monotonic()
     with pytest.raises(TimeoutError):
-        channel.send({}, bytes(10 << 20), began + 3 * SOON)
-    assert time.monotonic() - began < 5
+        channel.send({}, bytes(10 << 20), time.monotonic() + 3 * SOON)
+    assert sipping.is_alive(), "it ended although bytes were still read"
     over.set()
     sipping.join()
 

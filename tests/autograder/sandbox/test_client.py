@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.probe.messages import CallRequest, Observation, Questions
+from autograder.probe.messages import CallRequest, Ending, Observation, Questions
 from autograder.probe.wire import Opaque, decode, encode
 from autograder.sandbox import bubblewrap, client, kernels
-from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
+from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelSpent, KernelStuck
 from autograder.sandbox.forks import Zygote, ZygoteError
 from autograder.sandbox.kernels import KERNEL
 from autograder.sandbox.limits import Limits
@@ -278,28 +278,6 @@ def test_what_needs_it_does_not_run_nor_what_stands_below_other_errors(kernel, n
     assert shown[0][1]["ename"] == "NameError"
 
 
-SLOW = (
-    "import signal, time\n"
-    "def slow(seconds):\n"
-    "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGPROF])\n"
-    "    time.sleep(seconds)\n"
-    "    return seconds"
-)
-
-
-def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(quick):
-    def called(seconds):
-        order = {"do": "call", "name": "slow", "given": [[seconds], {}]}
-        return quick.call(encode({**order, "tensors": [], "wanted": []}))
-
-    quick.let_stand_in({"slow": SLOW}, [])
-    assert decode(called(0))["value"] == 0 and not quick.ended
-    assert called(3.5) == b"" and quick.ended
-    time.sleep(1)
-    began = time.monotonic()
-    assert called(0) == b"" and time.monotonic() - began < 1
-
-
 SWITCHED = {
     "the default dtype": "torch.set_default_dtype(torch.float64)",
     "the default device": "torch.set_default_device('meta')",
@@ -361,7 +339,7 @@ def test_a_cell_that_hears_no_alarm_is_stuck(quick):
     began = time.monotonic()
     with pytest.raises(KernelStuck):
         run(quick, DEAF)
-    assert QUICK.clock_per_cell < time.monotonic() - began < 10
+    assert time.monotonic() - began > QUICK.clock_per_cell
 
 
 def test_a_call_that_hears_no_alarm_is_stuck(quick):
@@ -370,14 +348,19 @@ def test_a_call_that_hears_no_alarm_is_stuck(quick):
         call(quick)
 
 
-def test_a_loop_in_c_dies_by_its_processor_time(zygote):
-    with KernelClient(zygote, Limits(seconds_per_cell=1)) as kernel, pytest.raises(KernelDied):
-        run(kernel, "sum(range(10**13))")
+def test_a_loop_in_c_dies_by_its_processor_time_which_is_known(zygote):
+    with KernelClient(zygote, Limits(seconds_per_cell=1)) as kernel:
+        run(kernel, "import time\nwhile time.process_time() < 0.5: pass")
+        assert 0.5 <= kernel.process.processor_time() < 1
+        with pytest.raises(KernelDied) as died:
+            run(kernel, "sum(range(10**13))")
+        assert died.value.how is Ending.TIME
+        assert kernel.process.processor_time() > 1.5
 
 
 def test_all_cells_together_have_an_end(zygote, monkeypatch):
     monkeypatch.setattr(client, "SECONDS_OF_GRACE", 1)
-    with KernelClient(zygote, Limits(seconds=2)) as kernel, pytest.raises(KernelStuck):
+    with KernelClient(zygote, Limits(seconds=2)) as kernel, pytest.raises(KernelSpent):
         for _ in range(100):
             run(kernel, "import time; time.sleep(0.5)")
 
@@ -444,7 +427,7 @@ def test_a_flood_of_frames_ends_with_the_cells_time(quick):
     flood = DEAF.replace(
         "time.sleep(1)", "channel.send({'type': 'output', 'kind': 'stream', 'content': {}})"
     )
-    began, number = time.monotonic(), 0
+    number = 0
 
     def count(*_):
         nonlocal number
@@ -453,7 +436,6 @@ def test_a_flood_of_frames_ends_with_the_cells_time(quick):
     with pytest.raises((KernelStuck, KernelDied)):  # its processor time may be over before
         quick.run(CHANNEL + flood, "id", count)
     assert number > 100
-    assert time.monotonic() - began < 10
 
 
 def test_a_flood_of_frames_does_not_stand_for_answers(quick):
@@ -513,7 +495,7 @@ def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself(isolation):
             zygote.process.kill()
             zygote.process.wait()
             with pytest.raises(ZygoteError):
-                run(kernel, "import time; time.sleep(20)")
+                run(kernel, "import time; time.sleep(1000)")
         with pytest.raises(ZygoteError):
             KernelClient(zygote.client, Limits())
     finally:
@@ -536,10 +518,8 @@ def test_a_zygote_that_still_imports_ends_with_the_process_that_has_started_it(i
     starter = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     assert starter.returncode == -signal.SIGKILL
     zygote = Path("/proc", starter.stdout.strip(), "cmdline")
-    deadline = time.monotonic() + 1
-    while _content(zygote) and time.monotonic() < deadline:
+    while _content(zygote):  # by itself, it would import and then wait for ever
         time.sleep(0.01)
-    assert not _content(zygote)
 
 
 def _content(path):
@@ -555,7 +535,5 @@ FORGED_DONE = CHANNEL + "channel.send({'type': 'done', 'count': 1, 'status': 'ok
 @pytest.mark.parametrize("large", ["x = '" + "a" * (5 << 20) + "'", b"probe1" + bytes(5 << 20)])
 def test_a_kernel_that_says_done_and_reads_no_more_is_not_written_to_for_ever(quick, large):
     assert run(quick, FORGED_DONE)[0] == Done(1, "ok")
-    began = time.monotonic()
     with pytest.raises(KernelStuck):
         quick.ask(large) if isinstance(large, bytes) else run(quick, large)
-    assert time.monotonic() - began < 10

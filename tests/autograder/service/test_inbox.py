@@ -2,11 +2,13 @@
 
 import os
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from dateutil import tz
 
+from autograder.batch.exchange_time import Clock
 from autograder.bounds import LARGEST_NOTEBOOK, MOST_FILES
 from autograder.grade.submission import InvalidSubmission, read_folder
 from autograder.service import inbox
@@ -67,11 +69,27 @@ def test_a_submission_is_copied_with_its_time_and_the_names_of_its_feedback(inbo
 
 def test_names_of_students_may_hold_a_plus_and_others_are_refused():
     student, assignment, when = parsed(f"a+b+{A}+2026-03-01 12:00:00.5 UTC+x_-9")
-    assert (student, assignment) == ("a+b", A) and when == datetime(2026, 3, 1, 12, 0, 0, 500000)
+    assert (student, assignment, when) == ("a+b", A, "2026-03-01 12:00:00.5 UTC")
     assert parsed(f"ada+{A}+2026-03-01 12:00:00 UTC")[0] == "ada"
     for name in ("", "ada", f"ada+{A}", f"ada+{A}+soon+x", f"..+{A}+2026-03-01+x", f"a\n+{A}+2026-03-01+x"):  # fmt: skip
         with pytest.raises(Refused):
             parsed(name)
+
+
+def test_the_time_in_a_name_is_read_by_the_clock_of_the_exchange(inbound, tmp_path):
+    inbound.exchange.clock = Clock(tz.gettz("Asia/Almaty"))
+    before = time.time() - 100
+    there = utc(before + 5 * 3600)  # where it is five hours later
+    inbound.put(name=f"{ME}+{A}+{there:%Y-%m-%d %H:%M:%S.%f} +05+x_9")
+    [[name]] = inbound.exchange.names().values()
+    arrival = inbound.exchange.take(name, inbound.kept)
+    assert arrival.work == (ME, A) and abs(arrival.came_in - utc(before)) < timedelta(seconds=1)
+    written = (inbound.kept / "timestamp.txt").read_text(encoding="ascii")
+    assert Clock(tz.gettz("Asia/Almaty")).moment(written) == arrival.came_in
+
+    # of a name that leaves it open, the files say it
+    arrival = inbound.take(inbound.put(name=f"{ME}+{A}+{utc(before):%Y-%m-%d %H:%M:%S.%f} IST+x_9"))
+    assert abs(arrival.came_in - utc(time.time())) < timedelta(seconds=60)
 
 
 def test_a_submission_in_another_students_name_is_refused(inbound):

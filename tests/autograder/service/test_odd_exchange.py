@@ -3,7 +3,6 @@
 import contextlib
 import os
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -134,11 +133,9 @@ def test_a_hole_stays_one_on_its_way_into_the_course(classroom):
     CHANGES["notebook of 2 GiB of nothing"](folder)
     CHANGES["file of 2 GiB of nothing"](folder)
     service = watching(classroom)
-    began = time.process_time()
     until_nothing_is_new(service)
     [item] = service.journal.waiting()
     assert service.course.put(item.arrival)
-    assert time.process_time() - began < 5
     placed = classroom.course / "submitted" / "ada" / ASSIGNMENT
     stored = [path.stat().st_blocks * 512 for path in (placed, *placed.iterdir())]
     assert (placed / NOTEBOOK).stat().st_size == 2 << 30

@@ -1,0 +1,27 @@
+"""Answers whose price differs from that of the mistakes in them, each with the reason."""
+
+# by part, pairs of mistakes that cost less at once than the sum of both or than the dearer one
+TWO_AT_ONCE: dict[str, dict[tuple[str, str], str]] = {}
+
+# by part, answers of the bank that are called by one name and cost more than it does
+DEARER: dict[str, dict[str, str]] = {
+    "BahdanauAttention": {
+        "SoftmaxInsideAndReluOutside": "a ReLU stands in the place of the softmax as well",
+        "SoftmaxAlongTheLastOfThreeWithNan": "hidden words are NaN as well, which goes into gradients",
+        "EvenWidthsOnly": "only at width 1 is it this mistake; at other odd widths a feature is lost",
+        "UniformWeights": "three layers are not used at all, so they get no gradients",
+        "LogarithmsOfWeights": "the logarithm of 0 makes gradients NaN where words are hidden",
+    },
+    "basic_self_attention": {
+        "context_of_equal_weights": "1/T is rounded to float32 before it becomes float64",
+    },
+    "stable_softmax": {
+        "softmax_to_base_two_and_one_maximum": "one maximum is subtracted from all rows as well",
+    },
+    "scaled_dot_product_attention": {
+        "attention_of_exponentials": "large scores overflow, also hidden ones",
+    },
+    "PositionalEncoding": {
+        "WithTheEndOfTheTable": "in train mode, its dropout does not fall where that of the mistake does",
+    },
+}

@@ -1,0 +1,36 @@
+"""What is called by the name of one mistake costs what that mistake does."""
+
+import pytest
+
+from assignments import known, load
+from autograder.bank.measure import bank_of, verdict_at
+from tests.assignments.cheaper import DEARER
+from tests.assignments.sample import always, answers_in_sample
+
+MEASURED = known()[:6]  # of the others, `DEARER` says nothing yet
+ANSWERS = [
+    always(given in answers_in_sample(name, given.part), name, given)
+    for name in MEASURED
+    for given in bank_of(name)
+    if not given.right and given.named
+]
+
+
+@pytest.mark.parametrize(
+    ("assignment", "given"), ANSWERS, ids=lambda value: getattr(getattr(value, "code", None), "__name__", value)
+)  # fmt: skip
+def test_an_answer_of_the_bank_costs_no_more_than_the_mistake_by_which_it_is_called(
+    assignment, given
+):
+    """Else either a variant of the mistake is missing, or something else is wrong with the answer."""
+    part = load(assignment).part(given.part)
+    verdict = verdict_at(assignment, part, given.code, 0)
+    names = [name for name, _ in verdict.mistakes]
+    if len(names) != 1 or names[0] not in {mistake.name for mistake in part.mistakes}:
+        return  # two mistakes, or one that no author has priced
+    prices = [verdict_at(assignment, part, one.answer, 0).earned for one in part.named(names[0])]
+    listed = DEARER.get(part.name, {}).get(given.code.__name__, "")
+    assert (verdict.earned >= min(prices)) != bool(listed), (
+        f"it earns {verdict.earned:g}, and '{names[0]}' {min(prices):g}: add a variant to the mistake, or say in "
+        "`DEARER` what else is wrong with the answer"
+    )
