@@ -9,6 +9,7 @@ Shapes: B batch, H heads, T queries, S keys, D width, d_k = D / H.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -103,7 +104,7 @@ def attended(
     sentences = []
     for b in range(B):
         q, k, v = (
-            each_word(lambda word, layer=layer: mapped(layer, word), x[b])
+            each_word(partial(mapped, layer), x[b])
             for layer, x in ((attention.w_q, query), (attention.w_k, key), (attention.w_v, value))
         )
         heads = []
@@ -111,7 +112,7 @@ def attended(
             part = slice(h * d_k, (h + 1) * d_k)
             heads.append(weighed(q[:, part], k[:, part], v[:, part], seen[b, h])[0])
         joined = torch.cat(heads, dim=1)
-        sentences.append(each_word(lambda word: mapped(attention.w_o, word), joined))
+        sentences.append(each_word(partial(mapped, attention.w_o), joined))
     return torch.stack(sentences)
 
 
