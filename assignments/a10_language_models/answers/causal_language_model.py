@@ -525,7 +525,7 @@ class ModelWithATiedHead(Base):
 class ModelWithAMaskOfAFixedSize(ModelWithATiedHead):
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
-        self.triangle = torch.ones(128, 128, dtype=torch.bool).tril()
+        self.triangle = torch.ones(256, 256, dtype=torch.bool).tril()
 
 
 @BANK.wrong("CausalLanguageModel", named="words and positions dropped apart")

@@ -525,7 +525,7 @@ class ModelWithScaledTables(ModelWithACausalMaskAlone):
 class ModelWithAMaskOfAFixedSize(ModelWithACausalMaskAlone):
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
-        self.register_buffer("triangle", torch.ones(128, 128, dtype=torch.bool).tril())
+        self.register_buffer("triangle", torch.ones(1024, 1024, dtype=torch.bool).tril())
 
     def decode(self, tgt, memory, src):
         length, real = tgt.shape[1], (src != self.pad_id)[:, None, None]
