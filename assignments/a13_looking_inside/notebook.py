@@ -108,9 +108,9 @@ from course_utils.modern import ModernLanguageModel
 
 
 def small_model(layers=3, heads=2):
-    """A model of 11 words with random weights and heads of width 10, to try your functions on."""
+    """A model of 11 words with random weights and heads of width 2, to try your functions on."""
     torch.manual_seed(1)
-    model = ModernLanguageModel(11, heads * 10, heads, layers, 7, dropout=0.5)
+    model = ModernLanguageModel(11, heads * 2, heads, layers, 3, dropout=0.5)
     for name, parameter in model.named_parameters():
         nn.init.normal_(parameter, mean=float("norm" in name), std=0.4)
     return model.eval()
@@ -380,35 +380,30 @@ def without_heads(layers, heads, token_ids, pairs, means, dtype=torch.float32):
 
 def test_ablate_heads():
     torch.manual_seed(3)
-    token_ids = torch.randint(11, (2, 6))
-    for layers, heads, pairs in (
-        (2, 3, [(0, 1)]),
-        (3, 2, [(0, 1), (2, 0)]),
-        (4, 3, [(1, 2), (1, 0), (3, 1)]),
-        (3, 2, [(1, 1), (1, 1)]),
-        (3, 2, ((2, 1), (0, 0))),
-        (3, 2, {(1, 0), (0, 1)}),
-        (3, 2, []),
+    token_ids = torch.randint(11, (2, 3))
+    for layers, heads, pairs, with_means in (
+        (2, 3, [(0, 1)], False),
+        (2, 3, [(0, 1)], True),
+        (3, 2, [(0, 1), (2, 0)], False),
+        (4, 3, [(1, 2), (1, 0), (3, 1)], True),
+        (3, 2, [(1, 1), (1, 1)], True),
+        (3, 2, ((2, 1), (0, 0)), False),
+        (3, 2, {(1, 0), (0, 1)}, True),
+        (3, 2, [], False),
     ):
-        for means in (None, torch.randn(layers, heads, 10)):
-            model, ids, kept = small_model(layers, heads), token_ids.clone(), list(pairs)
-            with torch.no_grad():
-                own = model(ids)
-            got = ablate_heads(model, ids, pairs, means)
-            what = f"{layers} layers of {heads} heads, without {pairs}" + ", means" * (
-                means is not None
-            )
-            assert got.shape == own.shape, (
-                f"expected shape {tuple(own.shape)}, got {tuple(got.shape)}"
-            )
-            wanted = without_heads(layers, heads, ids, pairs, means)
-            assert torch.allclose(got, wanted, atol=1e-4), (
-                f"{what}: the logits differ from those of a model whose heads are changed before `w_o`"
-                + (" (yours are the model's own)" * bool(torch.allclose(got, own)))
-            )
-            assert torch.equal(ids, token_ids) and list(pairs) == kept, (
-                f"{what}: an input was changed"
-            )
+        means = torch.randn(layers, heads, 2) if with_means else None
+        model, ids, kept = small_model(layers, heads), token_ids.clone(), list(pairs)
+        with torch.no_grad():
+            own = model(ids)
+        got = ablate_heads(model, ids, pairs, means)
+        what = f"{layers} layers of {heads} heads, without {pairs}" + ", means" * with_means
+        assert got.shape == own.shape, f"expected shape {tuple(own.shape)}, got {tuple(got.shape)}"
+        wanted = without_heads(layers, heads, ids, pairs, means)
+        assert torch.allclose(got, wanted, atol=1e-4), (
+            f"{what}: the logits differ from those of a model whose heads are changed before `w_o`"
+            + (" (yours are the model's own)" * bool(torch.allclose(got, own)))
+        )
+        assert torch.equal(ids, token_ids) and list(pairs) == kept, f"{what}: an input was changed"
     for pair in ((3, 0), (0, 2), (-1, 0), (0, -1)):
         assert refuses(ablate_heads, small_model(), token_ids, [(0, 0), pair]), (
             f"{pair} is outside of 3 layers with 2 heads, so a ValueError is expected"
@@ -417,7 +412,7 @@ def test_ablate_heads():
 
 def test_ablate_heads_leaves_no_trace():
     torch.manual_seed(4)
-    token_ids, pairs, means = torch.randint(11, (2, 5)), [(0, 1), (2, 0)], torch.randn(3, 2, 10)
+    token_ids, pairs, means = torch.randint(11, (2, 3)), [(0, 1), (2, 0)], torch.randn(3, 2, 2)
     for given in (None, means.double()):
         model = small_model().double()
         untouched = Untouched(model, asleep=["layers.1"])
@@ -522,13 +517,12 @@ def patched_by_an_exchange(layers, heads, clean_ids, corrupted_ids, number, posi
 
 def test_patch_activation():
     torch.manual_seed(5)
-    clean_ids = torch.randint(11, (3, 6))
-    corrupted_ids = (clean_ids + torch.randint(1, 11, (3, 6))) % 11
+    clean_ids = torch.randint(11, (2, 4))
+    corrupted_ids = (clean_ids + torch.randint(1, 11, (2, 4))) % 11
     for layers, heads, layer, position in (
         (3, 2, 1, 2),
         (3, 2, 0, 0),
-        (4, 3, 2, 1),
-        (4, 3, 3, 5),
+        (4, 3, 3, 3),
         (2, 3, 1, 0),
     ):
         model, clean, corrupted = (
@@ -537,7 +531,7 @@ def test_patch_activation():
             corrupted_ids.clone(),
         )
         got = patch_activation(model, clean, corrupted, layer, position)
-        assert got.shape == (3, 6, 11), f"expected shape (3, 6, 11), got {tuple(got.shape)}"
+        assert got.shape == (2, 4, 11), f"expected shape (2, 4, 11), got {tuple(got.shape)}"
         wanted = patched_by_an_exchange(
             layers, heads, clean_ids, corrupted_ids, layer, position, torch.float32
         )
@@ -551,10 +545,10 @@ def test_patch_activation():
     for what, layer, position, other in (
         ("layer 3 of 3", 3, 0, corrupted_ids),
         ("layer -1", -1, 0, corrupted_ids),
-        ("position 6 of 6", 0, 6, corrupted_ids),
+        ("position 4 of 4", 0, 4, corrupted_ids),
         ("position -1", 0, -1, corrupted_ids),
-        ("texts of 6 and 5 words", 0, 0, corrupted_ids[:, 1:]),
-        ("3 texts and 1", 0, 0, corrupted_ids[:1]),
+        ("texts of 4 and 3 words", 0, 0, corrupted_ids[:, 1:]),
+        ("2 texts and 1", 0, 0, corrupted_ids[:1]),
     ):
         assert refuses(patch_activation, small_model(), clean_ids, other, layer, position), (
             f"{what}: a ValueError is expected"

@@ -361,7 +361,10 @@ class TenThousandTakenOff(Base):
         return (scores if mask is None else scores + torch.where(mask, 0.0, -1e4)).softmax(-1)
 
 
-@BANK.wrong(PART, told=("hidden ones have weight, or visible ones none", "right in part"))
+@BANK.wrong(
+    PART,
+    told=("hidden ones have weight, or visible ones none", "right in part", "some rows right"),
+)
 class FiftyBelowAndCleared(Base):
     def weigh(self, scores, mask):
         if mask is None:

@@ -527,7 +527,7 @@ def infinity_added_to_hidden_scores(query, key, value, block_size, mask=None):
     return ended(output, total)
 
 
-@BANK.wrong(PART, told="wrong with very large or very small numbers")
+@BANK.wrong(PART, told=("wrong with very large or very small numbers", "some rows right"))
 def scores_held_below_eighty(query, key, value, block_size, mask=None):
     total = output = 0
     for block in blocks(key, block_size):

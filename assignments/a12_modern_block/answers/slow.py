@@ -77,9 +77,8 @@ def turned_number_by_number(x, positions, base=10000.0, factor=1.0):
 def turned_by_matrices(x, positions, base=10000.0, factor=1.0):
     d_k = x.shape[-1]
     refuse_odd(d_k)
-    angles = (
-        positions.double().unsqueeze(-1) / factor / base ** (torch.arange(0, d_k, 2) / d_k).double()
-    )
+    speeds = base ** (torch.arange(0, d_k, 2).double() / d_k)
+    angles = positions.double().unsqueeze(-1) / factor / speeds
     cos, sin = (part.repeat_interleave(2, -1) for part in (angles.cos(), angles.sin()))
     places = torch.arange(d_k)
     even = (places % 2 == 0).double()
