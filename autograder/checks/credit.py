@@ -31,6 +31,7 @@ from autograder.checks.diagnosis import (
     alike,
     does_the_same,
     drew_the_same,
+    same_gradients,
     tells_much,
     tells_of_mistakes,
 )
@@ -203,7 +204,7 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
     if problem_with(item, given) is None:
         return True
     if item.step.strict or item.case.gradient:
-        return alike(item, given, item.actual) and _same_gradients(given, item.actual)
+        return alike(item, given, item.actual) and same_gradients(given, item.actual)
     # a judge that asks for weights does not know the numbers that came in their place
     return drew_the_same(given, item.actual)
 
@@ -211,15 +212,6 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
 def _is_wrong(given: Observation, item: CaseRun) -> bool:
     """Whether what a wrong answer of ours does in a case is wrong there."""
     return problem_with(replace(item, actual=given)) is not None
-
-
-def _same_gradients(one: Observation, other: Observation) -> bool:
-    """Whether two implementations have the same derivatives, NaN where the other has NaN."""
-    ours, theirs = one.gradients, other.gradients
-    return ours.keys() == theirs.keys() and all(
-        type(ours[name]) is type(theirs[name]) and values_agree(ours[name], theirs[name]) is None
-        for name in ours
-    )
 
 
 def _right_in_its_plainest_case(attempts: Sequence[CaseRun]) -> bool:

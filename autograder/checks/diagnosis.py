@@ -150,15 +150,26 @@ def _is_as_wrong(item: CaseRun, done: Observation) -> bool:
         return False
     return drew_the_same(done, item.actual) and (
         item.problem.kind is not Kind.GRADIENT
-        or _same_gradients(item.part, done.gradients, item.actual.gradients)
+        or same_gradients(done, item.actual)
     )
 
 
-def _same_gradients(part: Part, one: Any, other: Any) -> bool:
-    """Whether two implementations passed the same gradients to the same inputs and weights."""
-    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
-        return False
-    return all(_same(part, gradient, other[name]) for name, gradient in one.items())
+def same_gradients(one: Observation, other: Observation) -> bool:
+    """Whether two implementations have the same derivatives, NaN where the other has NaN.
+
+    To what has no say at all, one may pass zeros and the other nothing.
+    """
+    ours, theirs = one.gradients, other.gradients
+    return ours.keys() == theirs.keys() and all(
+        _same_gradient(ours[name], theirs[name]) for name in ours
+    )
+
+
+def _same_gradient(one: torch.Tensor | None, other: torch.Tensor | None) -> bool:
+    if one is None or other is None:
+        present = one if other is None else other
+        return present is None or values_agree(torch.zeros_like(present), present) is None
+    return values_agree(one, other) is None
 
 
 def _known(part: Part) -> tuple[Mistake, ...]:
