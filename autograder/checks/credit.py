@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from torch import nn
@@ -109,6 +108,8 @@ def _best_cause(failed: Sequence[Step], attempts: Sequence[CaseRun], find: Find)
     cheap_first = sorted(attempts, key=lambda item: (item.problem is None, size_of(item)))
     for found in _suspects(attempts, find):
         about = _about(found, failed, cheap_first)
+        if not about and found.evidence is Evidence.STEP:
+            continue
         costs = (about or {failed[0]}) & set(failed)
         if best and _points(set(failed) - costs) <= _points(best.spares):
             continue
@@ -141,20 +142,36 @@ def _about(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]
     about: set[Step] = set()
     for mistake in found.mistakes:
         own = set(mistake.costs)
-        if not own or (found.evidence is not Evidence.STEP and not own & set(failed)):
-            own = set(islice(_broken_by(mistake, failed, attempts), 1))
+        if found.evidence is not Evidence.STEP:
+            own = own if own & set(failed) else _first_broken_by(mistake, failed, attempts)
+        # most are seen nowhere, which few cases tell; what one breaks takes all of them
+        elif not own and _may_be_behind(mistake, failed, attempts):
+            own = _first_broken_by(mistake, failed, attempts)
         about |= own
     return about
 
 
-def _broken_by(
+def _may_be_behind(mistake: Mistake, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> bool:
+    """Whether a mistake is seen in a step and wrong where the submission is, and breaks none before in another way."""
+    for step in failed:
+        wrong = [item for item in attempts if item.step is step and item.problem]
+        seen = _seen(mistake.answer, {step}, attempts)
+        run_already = [item for item in wrong if tells_of_mistakes(item.case)][:1]
+        for item in wrong if seen else run_already:
+            if _is_wrong(item.drawn.done_by(mistake.answer, item.number), item):
+                return seen
+    return False
+
+
+def _first_broken_by(
     mistake: Mistake, steps: Sequence[Step], attempts: Sequence[CaseRun]
-) -> Iterator[Step]:
-    """Those of the steps that would be wrong if this mistake were the only one."""
+) -> set[Step]:
+    """The first of the steps that would be wrong if this mistake were the only one."""
     for step in steps:
         asked = (item for item in attempts if item.step is step)
         if any(_is_wrong(item.drawn.done_by(mistake.answer, item.number), item) for item in asked):
-            yield step
+            return {step}
+    return set()
 
 
 def _is_shown(

@@ -122,12 +122,16 @@ def _found_by_chance(attempts: Sequence[CaseRun]) -> Diagnosis | None:
 def _with_another_by_chance(
     mistake: Mistake, evidence: Evidence, shown: Sequence[CaseRun], attempts: Sequence[CaseRun]
 ) -> Diagnosis:
-    """A mistake that is behind all cases by which one is known, and one more where others are wrong for it alone."""
+    """A mistake that is behind all cases by which one is known, and one more where a step is wrong by chance alone.
+
+    What else is wrong in a step that this mistake breaks costs nothing more, so it is not looked for.
+    """
+    broken = {item.step for item in attempts if item.problem and tells_of_mistakes(item.case)}
     left = [
         item
         for item in attempts
         if item.problem
-        and (item.case.random or item.case.gradient)
+        and item.step not in broken
         and item.actual.status == "returned"
         and not _is_as_wrong(item, item.drawn.done_by(mistake.answer, item.number))
     ]
