@@ -107,11 +107,12 @@ def _best_cause(failed: Sequence[Step], attempts: Sequence[CaseRun], find: Find)
     # most mistakes are ruled out by what is wrong, and what costs least is asked before all
     cheap_first = sorted(attempts, key=lambda item: (item.problem is None, size_of(item)))
     for found in _suspects(attempts, find):
-        about = _about(found, failed, cheap_first)
+        least = _points(best.spares) if best else -1.0
+        about = _about(found, failed, cheap_first, least)
         if not about and found.evidence is Evidence.STEP:
             continue
         costs = (about or {failed[0]}) & set(failed)
-        if best and _points(set(failed) - costs) <= _points(best.spares):
+        if _points(set(failed) - costs) <= least:
             continue
         if not _is_shown(found, about or costs, costs, cheap_first):
             continue
@@ -131,11 +132,13 @@ def _suspects(attempts: Sequence[CaseRun], find: Find) -> Iterator[Diagnosis]:
         yield Diagnosis((mistake,), mistake.answer, Evidence.STEP)
 
 
-def _about(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> set[Step]:
+def _about(
+    found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun], least: float
+) -> set[Step]:
     """The steps that mistakes cost; none where nothing that fails is theirs.
 
     Where its author says nothing, or nothing that fits, a mistake costs the first step that it breaks alone: what
-    fails before that is another's.
+    fails before that is another's. Of one that was not found, it is asked only if it may spare more than `least`.
     """
     if any(mistake.costs_more and not mistake.costs for mistake in found.mistakes):
         return set(failed)
@@ -145,17 +148,28 @@ def _about(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]
         if found.evidence is not Evidence.STEP:
             own = own if own & set(failed) else _first_broken_by(mistake, failed, attempts)
         # most are seen nowhere, which few cases tell; what one breaks takes all of them
-        elif not own and _may_be_behind(mistake, failed, attempts):
+        elif not own and _may_be_behind(mistake, failed, attempts, least):
             own = _first_broken_by(mistake, failed, attempts)
         about |= own
     return about
 
 
-def _may_be_behind(mistake: Mistake, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> bool:
-    """Whether a mistake is seen in a step and wrong where the submission is, and breaks none before in another way."""
-    for step in failed:
-        wrong = [item for item in attempts if item.step is step and item.problem]
-        seen = _seen(mistake.answer, {step}, attempts)
+def _may_be_behind(
+    mistake: Mistake, failed: Sequence[Step], attempts: Sequence[CaseRun], least: float
+) -> bool:
+    """Whether a mistake is seen in a step and wrong where the submission is, and breaks none before in another way.
+
+    It spares none of the steps before that, so at some step those that are left no longer come to `least`.
+    """
+    for number, step in enumerate(failed):
+        if _points(failed[number + 1 :]) <= least:
+            return False
+        wrong = [
+            item
+            for item in attempts
+            if item.step is step and item.problem and item.actual.status == "returned"
+        ]
+        seen = bool(wrong) and _seen(mistake.answer, {step}, attempts)
         run_already = [item for item in wrong if tells_of_mistakes(item.case)][:1]
         for item in wrong if seen else run_already:
             if _is_wrong(item.drawn.done_by(mistake.answer, item.number), item):
