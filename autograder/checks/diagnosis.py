@@ -153,8 +153,7 @@ def _is_as_wrong(item: CaseRun, done: Observation) -> bool:
     if not problem or not item.problem or problem.kind is not item.problem.kind:
         return False
     return drew_the_same(done, item.actual) and (
-        item.problem.kind is not Kind.GRADIENT
-        or same_gradients(done, item.actual)
+        item.problem.kind is not Kind.GRADIENT or same_gradients(done, item.actual)
     )
 
 
