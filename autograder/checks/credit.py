@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from torch import nn
@@ -31,6 +30,7 @@ from autograder.checks.diagnosis import (
     alike,
     does_the_same,
     drew_the_same,
+    same_gradients,
     tells_much,
     tells_of_mistakes,
 )
@@ -107,9 +107,12 @@ def _best_cause(failed: Sequence[Step], attempts: Sequence[CaseRun], find: Find)
     # most mistakes are ruled out by what is wrong, and what costs least is asked before all
     cheap_first = sorted(attempts, key=lambda item: (item.problem is None, size_of(item)))
     for found in _suspects(attempts, find):
-        about = _about(found, failed, cheap_first)
+        least = _points(best.spares) if best else -1.0
+        about = _about(found, failed, cheap_first, least)
+        if not about and found.evidence is Evidence.STEP:
+            continue
         costs = (about or {failed[0]}) & set(failed)
-        if best and _points(set(failed) - costs) <= _points(best.spares):
+        if _points(set(failed) - costs) <= least:
             continue
         if not _is_shown(found, about or costs, costs, cheap_first):
             continue
@@ -129,31 +132,60 @@ def _suspects(attempts: Sequence[CaseRun], find: Find) -> Iterator[Diagnosis]:
         yield Diagnosis((mistake,), mistake.answer, Evidence.STEP)
 
 
-def _about(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> set[Step]:
+def _about(
+    found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun], least: float
+) -> set[Step]:
     """The steps that mistakes cost; none where nothing that fails is theirs.
 
     Where its author says nothing, or nothing that fits, a mistake costs the first step that it breaks alone: what
-    fails before that is another's.
+    fails before that is another's. Of one that was not found, it is asked only if it may spare more than `least`.
     """
     if any(mistake.costs_more and not mistake.costs for mistake in found.mistakes):
         return set(failed)
     about: set[Step] = set()
     for mistake in found.mistakes:
         own = set(mistake.costs)
-        if not own or (found.evidence is not Evidence.STEP and not own & set(failed)):
-            own = set(islice(_broken_by(mistake, failed, attempts), 1))
+        if found.evidence is not Evidence.STEP:
+            own = own if own & set(failed) else _first_broken_by(mistake, failed, attempts)
+        # most are seen nowhere, which few cases tell; what one breaks takes all of them
+        elif not own and _may_be_behind(mistake, failed, attempts, least):
+            own = _first_broken_by(mistake, failed, attempts)
         about |= own
     return about
 
 
-def _broken_by(
+def _may_be_behind(
+    mistake: Mistake, failed: Sequence[Step], attempts: Sequence[CaseRun], least: float
+) -> bool:
+    """Whether a mistake is seen in a step and wrong where the submission is, and breaks none before in another way.
+
+    It spares none of the steps before that, so at some step those that are left no longer come to `least`.
+    """
+    for number, step in enumerate(failed):
+        if _points(failed[number + 1 :]) <= least:
+            return False
+        wrong = [
+            item
+            for item in attempts
+            if item.step is step and item.problem and item.actual.status == "returned"
+        ]
+        seen = bool(wrong) and _seen(mistake.answer, {step}, attempts)
+        run_already = [item for item in wrong if tells_of_mistakes(item.case)][:1]
+        for item in wrong if seen else run_already:
+            if _is_wrong(item.drawn.done_by(mistake.answer, item.number), item):
+                return seen
+    return False
+
+
+def _first_broken_by(
     mistake: Mistake, steps: Sequence[Step], attempts: Sequence[CaseRun]
-) -> Iterator[Step]:
-    """Those of the steps that would be wrong if this mistake were the only one."""
+) -> set[Step]:
+    """The first of the steps that would be wrong if this mistake were the only one."""
     for step in steps:
         asked = (item for item in attempts if item.step is step)
         if any(_is_wrong(item.drawn.done_by(mistake.answer, item.number), item) for item in asked):
-            yield step
+            return {step}
+    return set()
 
 
 def _is_shown(
@@ -203,7 +235,7 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
     if problem_with(item, given) is None:
         return True
     if item.step.strict or item.case.gradient:
-        return alike(item, given, item.actual) and _same_gradients(given, item.actual)
+        return alike(item, given, item.actual) and same_gradients(given, item.actual)
     # a judge that asks for weights does not know the numbers that came in their place
     return drew_the_same(given, item.actual)
 
@@ -211,15 +243,6 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
 def _is_wrong(given: Observation, item: CaseRun) -> bool:
     """Whether what a wrong answer of ours does in a case is wrong there."""
     return problem_with(replace(item, actual=given)) is not None
-
-
-def _same_gradients(one: Observation, other: Observation) -> bool:
-    """Whether two implementations have the same derivatives, NaN where the other has NaN."""
-    ours, theirs = one.gradients, other.gradients
-    return ours.keys() == theirs.keys() and all(
-        type(ours[name]) is type(theirs[name]) and values_agree(ours[name], theirs[name]) is None
-        for name in ours
-    )
 
 
 def _right_in_its_plainest_case(attempts: Sequence[CaseRun]) -> bool:

@@ -122,12 +122,16 @@ def _found_by_chance(attempts: Sequence[CaseRun]) -> Diagnosis | None:
 def _with_another_by_chance(
     mistake: Mistake, evidence: Evidence, shown: Sequence[CaseRun], attempts: Sequence[CaseRun]
 ) -> Diagnosis:
-    """A mistake that is behind all cases by which one is known, and one more where others are wrong for it alone."""
+    """A mistake that is behind all cases by which one is known, and one more where a step is wrong by chance alone.
+
+    What else is wrong in a step that this mistake breaks costs nothing more, so it is not looked for.
+    """
+    broken = {item.step for item in attempts if item.problem and tells_of_mistakes(item.case)}
     left = [
         item
         for item in attempts
         if item.problem
-        and (item.case.random or item.case.gradient)
+        and item.step not in broken
         and item.actual.status == "returned"
         and not _is_as_wrong(item, item.drawn.done_by(mistake.answer, item.number))
     ]
@@ -149,16 +153,26 @@ def _is_as_wrong(item: CaseRun, done: Observation) -> bool:
     if not problem or not item.problem or problem.kind is not item.problem.kind:
         return False
     return drew_the_same(done, item.actual) and (
-        item.problem.kind is not Kind.GRADIENT
-        or _same_gradients(item.part, done.gradients, item.actual.gradients)
+        item.problem.kind is not Kind.GRADIENT or same_gradients(done, item.actual)
     )
 
 
-def _same_gradients(part: Part, one: Any, other: Any) -> bool:
-    """Whether two implementations passed the same gradients to the same inputs and weights."""
-    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
-        return False
-    return all(_same(part, gradient, other[name]) for name, gradient in one.items())
+def same_gradients(one: Observation, other: Observation) -> bool:
+    """Whether two implementations have the same derivatives, NaN where the other has NaN.
+
+    To what has no say at all, one may pass zeros and the other nothing.
+    """
+    ours, theirs = one.gradients, other.gradients
+    return ours.keys() == theirs.keys() and all(
+        _same_gradient(ours[name], theirs[name]) for name in ours
+    )
+
+
+def _same_gradient(one: torch.Tensor | None, other: torch.Tensor | None) -> bool:
+    if one is None or other is None:
+        present = one if other is None else other
+        return present is None or values_agree(torch.zeros_like(present), present) is None
+    return values_agree(one, other) is None
 
 
 def _known(part: Part) -> tuple[Mistake, ...]:

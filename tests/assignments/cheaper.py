@@ -7,10 +7,7 @@ TWO_AT_ONCE: dict[str, dict[tuple[str, str], str]] = {}
 DEARER: dict[str, dict[str, str]] = {
     "BahdanauAttention": {
         "SoftmaxInsideAndReluOutside": "a ReLU stands in the place of the softmax as well",
-        "SoftmaxAlongTheLastOfThreeWithNan": "hidden words are NaN as well, which goes into gradients",
         "EvenWidthsOnly": "only at width 1 is it this mistake; at other odd widths a feature is lost",
-        "UniformWeights": "three layers are not used at all, so they get no gradients",
-        "LogarithmsOfWeights": "the logarithm of 0 makes gradients NaN where words are hidden",
     },
     "basic_self_attention": {
         "context_of_equal_weights": "1/T is rounded to float32 before it becomes float64",

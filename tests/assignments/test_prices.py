@@ -7,10 +7,9 @@ from autograder.bank.measure import bank_of, verdict_at
 from tests.assignments.cheaper import DEARER
 from tests.assignments.sample import always, answers_in_sample
 
-MEASURED = known()[:6]  # of the others, `DEARER` says nothing yet
 ANSWERS = [
     always(given in answers_in_sample(name, given.part), name, given)
-    for name in MEASURED
+    for name in known()
     for given in bank_of(name)
     if not given.right and given.named
 ]

@@ -679,7 +679,7 @@ class MaskInvertedAndWeightsFirst(ThreeMaps):
         return super().forward(state, annotations, mask)[::-1]
 
 
-@BANK.wrong("BahdanauAttention", told="softmax left out, twice or along another axis")
+@BANK.wrong("BahdanauAttention", named=("dot-product score", "softmax over the batch"))
 class SoftmaxOverBatchAndDotProduct(ThreeMaps):
     def scores(self, state, annotations):
         return (self.W(state)[:, None] * self.U(annotations)).sum(-1)

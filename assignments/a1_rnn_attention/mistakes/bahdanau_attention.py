@@ -288,6 +288,16 @@ class BahdanauWeigh:
         # the last axis of scores (B, S, 1) has length 1
         return torch.ones_like(scores) if mask is None or not masked else mask.to(scores.dtype)
 
+    @called("softmax over the features")
+    @costs(SHARES, WEIGHTS_EXACT, NOTHING_VISIBLE)
+    def softmax_elsewhere_with_nan(self, scores, mask):
+        """Your softmax does not run over the words, but along an axis of length 1, in which a score of
+        minus infinity is all there is, and 0 / 0 is NaN. Which axis of your scores holds the words
+        of a sentence, and what should come out where all of them are hidden?"""
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return scores.unsqueeze(-1).softmax(dim=-1).squeeze(-1)
+
     @costs(WEIGHTS_EXACT)
     def softmax_taken_twice(self, scores, mask):
         """Your weights match a softmax of a softmax, which brings them closer together. Once is
@@ -416,10 +426,13 @@ SQUEEZED = (
 
 @bahdanau.mistakes_in(InSteps.result, costs=WEIGHTS_EXACT)
 class BahdanauResult:
-    def logarithms_of_the_weights(self, context, weights):
+    @variants("passed_on", (True, False))
+    def logarithms_of_the_weights(self, context, weights, passed_on):
         """What you return are the logarithms of the weights. Is there a `log` too much, as in
         `log_softmax`?"""
-        return context, weights.log()
+        # the gradient of log 0 is infinite, and goes on only where hidden weights come of a product
+        seen = weights if passed_on else weights.masked_fill(weights == 0, 0.0)
+        return context, seen.log()
 
     def results_in_the_wrong_order(self, context, weights):
         """You return the weights first. The order is (context, weights)."""

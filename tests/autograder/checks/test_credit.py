@@ -135,6 +135,20 @@ def test_a_step_in_which_nothing_is_right_is_not_spared_for_its_gradients():
     assert lost(part_with_gradients(case(3, 4)), stops) == ["the scale", "any size"]
 
 
+def test_to_pass_on_zeros_or_nothing_at_all_is_the_same():
+    """An answer in which the input has no say, found by name, is not charged for its gradients as well."""
+    part = part_with_gradients(case(3, 4))
+    [first, _] = part.steps
+    part.mistake("equal shares", "Where does x enter?", costs=first)(lambda x: unscaled(0 * x))
+
+    assert charged(part, lambda x: torch.full_like(x, 1 / x.shape[-1])) == {
+        "the scale": Waived.NO,
+        "any size": Waived.SAME,
+    }
+    # but where the mistake passes something on
+    assert lost(part_with_gradients(), lambda x: unscaled(x.detach())) == ["the scale", "any size"]
+
+
 def test_numbers_that_are_wrong_beside_gradients_are_charged():
     def detached_and_turned_round(x):
         return scaled_shares(x.detach()).flip(0)

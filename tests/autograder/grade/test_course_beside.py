@@ -159,5 +159,5 @@ def test_a_class_is_graded_alike_and_keeps_no_copy(tmp_path):
     copy(place_for(tmp_path, "ada", A5).parent, *COURSE.packages, ending="*.py")
     write(tmp_path / "submitted" / "ada" / A5, A5)
     [row] = grade(tmp_path, assignment=A5)
-    assert row.score == 15 and not row.reasons
+    assert row.points == row.of == 15 and not row.reasons
     assert not (tmp_path / "autograded" / "ada" / A5 / "course_utils").exists()
