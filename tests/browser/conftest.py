@@ -73,7 +73,7 @@ def waited(find, until=bool):
     deadline, pause = time.monotonic() + PATIENCE, 0.05
     while not until(found := find()) and time.monotonic() < deadline:
         time.sleep(pause)
-        pause = min(2 * pause, 1)  # a question costs the page time, too
+        pause = min(2 * pause, 0.25)  # a question costs the page time, too
     return found
 
 
