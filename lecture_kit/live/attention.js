@@ -60,6 +60,17 @@ function strip(numbers, largest) {
   return `linear-gradient(to right, ${bands.join(', ')})`;
 }
 
+// the place of a strip, and its numbers for those who do not see it
+const emptyStrip = () => [make('i', { className: 'strip' }), make('span', { className: 'unseen' })];
+
+function paintStrip([bands, said], numbers, largest) {
+  bands.style.background = strip(numbers, largest);
+  said.textContent = inBrackets(numbers);
+}
+
+const bold = (className, text) => make('b', { className }, text);
+const div = (className, ...children) => make('div', { className }, ...children);
+
 // ------------------------------------------------------------------------------ what is shown
 
 const given = () => data.items[state.index];
@@ -95,9 +106,8 @@ function comparable() {
   const words = (it) => JSON.stringify([it.queries, it.keys]);
   const here = words(given());
   return data.items
-    .map((it, index) => ({ it, index }))
-    .filter(({ it, index }) => index !== state.index && words(it) === here)
-    .map(({ it, index }) => ({ text: nameOf(it), value: String(index) }));
+    .filter((it) => it !== given() && words(it) === here)
+    .map((it) => ({ text: nameOf(it), value: String(data.items.indexOf(it)) }));
 }
 
 const isBefore = () => state.compare === 'before';
@@ -139,20 +149,19 @@ const flip = (query, key) => setMask((i, j, was) => (i === query && j === key ? 
 
 // ------------------------------------------------------------------------------------ choices
 
-// values of a field among attentions that agree with this one in the fields before it
-function valuesOf(field) {
+// attentions that agree with this one in the fields before a given one
+function agreeing(field) {
   const before = FIELDS.slice(0, FIELDS.indexOf(field));
-  const agreeing = data.items.filter((it) => before.every((name) => it[name] === given()[name]));
-  return [...new Set(agreeing.map((it) => it[field]))];
+  return data.items.filter((it) => before.every((name) => it[name] === given()[name]));
 }
+
+const valuesOf = (field) => [...new Set(agreeing(field).map((it) => it[field]))];
 
 // the attention with this value that keeps as many of the other fields as it can
 function withValue(field, value) {
-  const before = FIELDS.slice(0, FIELDS.indexOf(field));
-  const fits = (it) => it[field] === value && before.every((name) => it[name] === given()[name]);
   const kept = (it) => FIELDS.filter((name) => it[name] === given()[name]).length;
-  const found = data.items.map((it, index) => ({ it, index })).filter(({ it }) => fits(it));
-  return found.reduce((best, next) => (kept(next.it) > kept(best.it) ? next : best)).index;
+  const found = agreeing(field).filter((it) => it[field] === value);
+  return data.items.indexOf(found.reduce((best, it) => (kept(it) > kept(best) ? it : best)));
 }
 
 function choices() {
@@ -222,22 +231,14 @@ function maskControls() {
     state.draws = !state.draws;
     update();
   });
-  const buttons = [
-    page.draw,
-    button('see all', () => setMask(() => true)),
-    button('as given', () => {
-      const given = maskOf(it);
-      setMask((i, j) => given[i][j]);
-    }),
-  ];
-  if (it.queries.length === it.keys.length) {
-    buttons.splice(
-      2,
-      0,
-      button('not ahead', () => setMask((i, j) => j <= i)),
-    );
-  }
-  return make('fieldset', {}, make('legend', {}, 'mask'), ...buttons);
+  const seeAll = button('see all', () => setMask(() => true));
+  const notAhead = button('not ahead', () => setMask((i, j) => j <= i));
+  const unchanged = button('as given', () => {
+    const given = maskOf(it);
+    setMask((i, j) => given[i][j]);
+  });
+  const more = it.queries.length === it.keys.length ? [notAhead, unchanged] : [unchanged];
+  return make('fieldset', {}, make('legend', {}, 'mask'), page.draw, seeAll, ...more);
 }
 
 const startsWithControls = () => data.controls && !isNarrow();
@@ -249,10 +250,9 @@ function controls() {
     page.reset.focus();
   });
   page.reset = reset;
-  const changes = [temperatureControls(), maskControls()];
-  const controls = (...all) => make('div', { className: 'controls' }, ...all);
+  const changes = div('controls', temperatureControls(), maskControls());
   page.choices.append(reset);
-  return folded('temperature and mask', startsWithControls(), controls(...changes));
+  return folded('temperature and mask', startsWithControls(), changes);
 }
 
 // ----------------------------------------------------------------------------------------- maps
@@ -335,6 +335,7 @@ function buildMap(caption, { signed = false, drawn = false, unmoved = false } = 
     body.append(line);
   });
   map.caption = make('caption', {}, caption);
+  const pointed = (event) => point(event, map);
   map.table = make(
     'table',
     {
@@ -342,9 +343,9 @@ function buildMap(caption, { signed = false, drawn = false, unmoved = false } = 
       role: 'grid',
       onkeydown: (event) => walk(event, map),
       onclick: (event) => press(event, map, drawn),
-      onpointerover: (event) => point(event, map),
-      onpointermove: (event) => point(event, map),
-      onpointerleave: (event) => point(event, map),
+      onpointerover: pointed,
+      onpointermove: pointed,
+      onpointerleave: pointed,
     },
     map.caption,
     make('thead', {}, top),
@@ -356,7 +357,7 @@ function buildMap(caption, { signed = false, drawn = false, unmoved = false } = 
     'longest-key': longest(keys),
   };
   Object.entries(sizes).forEach(([name, size]) => map.table.style.setProperty(`--${name}`, size));
-  map.element = make('div', { className: 'scroll' }, map.table);
+  map.element = div('scroll', map.table);
   return map;
 }
 
@@ -478,12 +479,9 @@ function orderRow(word, place) {
       'aria-disabled': String(!(place + step in state.order)),
     });
   const buttons = [mover('▲', 'up', -1, 0), mover('▼', 'down', 1, 1)];
-  const strips = [0, 1, 2].map(() => make('i', { className: 'strip' }));
-  const said = strips.map(() => make('span', { className: 'unseen' }));
-  const unmoved = make('small', {}, given().queries[place]);
-  const cells = strips.map((band, c) =>
-    make('td', {}, ...(c === 2 ? [unmoved] : []), band, said[c]),
-  );
+  const strips = [0, 1, 2].map(emptyStrip);
+  const cells = strips.map((both) => make('td', {}, ...both));
+  cells[2].prepend(make('small', {}, given().queries[place]));
   const movers = make('td', { className: 'movers' }, make('div', {}, ...buttons));
   const row = make(
     'tr',
@@ -492,7 +490,7 @@ function orderRow(word, place) {
     movers,
     ...cells,
   );
-  return { row, buttons, strips, said };
+  return { row, buttons, strips };
 }
 
 // arrow keys walk over the buttons, of which one is reached by the tabulator
@@ -544,7 +542,7 @@ function buildOrder() {
   const gap = make('p', { className: 'gap', role: 'status' });
   page.order = { rows, buttons, gap };
   const choice = make('fieldset', {}, make('legend', {}, 'order of the words'), ...buttons);
-  return make('div', { className: 'ordering' }, choice, table, gap);
+  return div('ordering', choice, table, gap);
 }
 
 const gapOf = (rows, others) =>
@@ -564,12 +562,9 @@ function paintOrder(rows) {
   const [unmoved, now] = [before, rows].map((all) => all.map(({ output }) => output));
   const along = state.order.map((word) => unmoved[word]);
   const largest = largestOf(now);
-  page.order.rows.forEach(({ row, strips, said }, place) => {
+  page.order.rows.forEach(({ row, strips }, place) => {
     row.classList.toggle('shown', place === shownQuery());
-    [now, along, unmoved].forEach((outputs, c) => {
-      strips[c].style.background = strip(outputs[place], largest);
-      said[c].textContent = inBrackets(outputs[place]);
-    });
+    [now, along, unmoved].forEach((all, c) => paintStrip(strips[c], all[place], largest));
   });
   const [equivariant, invariant] = [gapOf(now, along), gapOf(now, unmoved)];
   const why =
@@ -581,9 +576,9 @@ function paintOrder(rows) {
   }
   page.order.gap.replaceChildren(
     'Largest gap between “after” and “before, moved along”: ',
-    make('b', {}, small(equivariant)),
+    bold('', small(equivariant)),
     `, because ${why}. Between “after” and “before”: `,
-    make('b', {}, small(invariant)),
+    bold('', small(invariant)),
     '.',
   );
 }
@@ -608,7 +603,7 @@ function stepChoice() {
   });
   const steps = make('div', { className: 'steps', role: 'radiogroup' }, ...radios);
   steps.ariaLabel = 'step of the calculation';
-  return make('div', { className: 'walk' }, steps, next);
+  return div('walk', steps, next);
 }
 
 function flowRow(word, j) {
@@ -618,10 +613,9 @@ function flowRow(word, j) {
   cells[2].append(make('label', {}, box, after));
   const bar = make('i');
   const weight = make('span');
-  cells[3].append(bar, weight);
-  const bands = make('i', { className: 'strip' });
-  const said = make('span', { className: 'unseen' });
-  cells[4].append(bands, said);
+  cells[3].append(make('span', { className: 'bar' }, bar), weight);
+  const bands = emptyStrip();
+  cells[4].append(...bands);
   const row = make(
     'tr',
     {
@@ -631,7 +625,7 @@ function flowRow(word, j) {
     head('row', 'key', word),
     ...cells,
   );
-  return { row, cells, box, after, bar, weight, bands, said };
+  return { row, cells, box, after, bar, weight, bands };
 }
 
 function buildFlow() {
@@ -639,9 +633,8 @@ function buildFlow() {
   const heads = ['key', 'q · k', '÷ τ', 'mask', 'softmax: weight', 'weight × value'];
   page.heads = heads.map((text) => make('th', { scope: 'col' }, text));
   page.sum = make('td');
-  page.output = make('i', { className: 'strip' });
-  page.outputSaid = make('span', { className: 'unseen' });
-  page.outputCell = make('td', {}, page.output, page.outputSaid);
+  page.output = emptyStrip();
+  page.outputCell = make('td', {}, ...page.output);
   const foot = make(
     'tr',
     {},
@@ -658,7 +651,7 @@ function buildFlow() {
     make('tbody', {}, ...page.flowRows.map(({ row }) => row)),
     make('tfoot', {}, foot),
   );
-  return make('div', { className: 'scroll' }, table);
+  return div('scroll', table);
 }
 
 function paintFlowRow(parts, row, j, largest) {
@@ -672,8 +665,7 @@ function paintFlowRow(parts, row, j, largest) {
   parts.box.ariaLabel = `${item().queries[shownQuery()]} may attend to ${keys[j]}`;
   parts.weight.textContent = number(row.weights[j]);
   parts.bar.style.width = `${100 * row.weights[j]}%`;
-  parts.bands.style.background = strip(row.mixed[j], largest);
-  parts.said.textContent = inBrackets(row.mixed[j]);
+  paintStrip(parts.bands, row.mixed[j], largest);
   [...numbers, row.weights[j]].forEach((x, step) => (parts.cells[step].dataset.value = x));
   parts.cells.forEach((cell, step) => cell.classList.toggle('now', step === state.step));
   parts.row.classList.toggle('shown', j === shownKey());
@@ -683,17 +675,12 @@ function paintFlowRow(parts, row, j, largest) {
 function paintFlow(row) {
   const word = item().queries[shownQuery()];
   const largest = largestOf([...row.mixed, row.output]);
-  page.flowCaption.replaceChildren(
-    'From the query ',
-    make('b', { className: 'query' }, word),
-    ' to its output',
-  );
+  page.flowCaption.replaceChildren('From the query ', bold('query', word), ' to its output');
   page.heads[2].textContent = `÷ τ = ${number(state.temperature)}`;
   page.heads.forEach((cell, step) => cell.classList.toggle('now', step - 1 === state.step));
   page.flowRows.forEach((parts, j) => paintFlowRow(parts, row, j, largest));
   page.sum.textContent = `Σ ${number(total(row.weights))}`;
-  page.output.style.background = strip(row.output, largest);
-  page.outputSaid.textContent = inBrackets(row.output);
+  paintStrip(page.output, row.output, largest);
   page.outputCell.classList.toggle('now', state.step === 5);
 }
 
@@ -746,7 +733,7 @@ function tell(row) {
   const { queries, keys } = item();
   const text = TOLD[state.step](row, j, state.q[i], state.mask[i][j]);
   const pair = `${quoted(queries[i])} attends to ${quoted(keys[j])}. `;
-  page.told.replaceChildren(make('b', {}, pair), text);
+  page.told.replaceChildren(bold('', pair), text);
 }
 
 // ------------------------------------------------------------------------------ number by number
@@ -760,47 +747,38 @@ function editQuery(input, c) {
   update();
 }
 
+// a card for each place of a vector, below a title
+function cards(names, title, all, id = '') {
+  const spans = names.map((text) => make('span', {}, text));
+  const name = make('div', { className: 'card names', ariaHidden: true }, ...spans);
+  const shown = all.map((parts, c) => {
+    const place = make('small', {}, c + 1);
+    parts.card = make('div', { className: 'card', role: 'group' }, place, ...Object.values(parts));
+    return parts.card;
+  });
+  return make('section', {}, title, make('div', { className: 'cards', id }, name, ...shown));
+}
+
 function buildProducts() {
-  const name = make('div', { className: 'card names', ariaHidden: true });
-  ['', 'query', '× key', '= '].forEach((text) => name.append(make('span', {}, text)));
   page.products = item().q[0].map((_, c) => {
     const input = make('input', { type: 'number', step: 0.1, oninput: () => editQuery(input, c) });
     input.ariaLabel = `query, number ${c + 1}`;
     input.addEventListener('blur', update);
-    const [key, product] = [make('span', { className: 'key' }), make('span')];
-    const place = make('small', {}, c + 1);
-    const card = make('div', { className: 'card', role: 'group' }, place, input, key, product);
-    return { card, input, key, product };
+    return { input, key: make('span', { className: 'key' }), product: make('span') };
   });
   page.productsTitle = make('h3');
-  const cards = page.products.map(({ card }) => card);
-  return make(
-    'section',
-    {},
-    page.productsTitle,
-    make('div', { className: 'cards' }, name, ...cards),
-  );
+  return cards(['', 'query', '× key', '= '], page.productsTitle, page.products);
 }
 
 function buildMixture() {
-  const name = make('div', { className: 'card names', ariaHidden: true });
-  ['', 'value', '× weight', 'output'].forEach((text) => name.append(make('span', {}, text)));
-  page.mixture = item().v[0].map((_, c) => {
+  page.mixture = item().v[0].map(() => {
     const [value, part, output] = ['value', '', 'output'].map((className) =>
       make('span', { className }),
     );
-    const place = make('small', {}, c + 1);
-    const card = make('div', { className: 'card', role: 'group' }, place, value, part, output);
-    return { card, value, part, output };
+    return { value, part, output };
   });
   page.mixtureTitle = make('h3');
-  const cards = page.mixture.map(({ card }) => card);
-  return make(
-    'section',
-    {},
-    page.mixtureTitle,
-    make('div', { className: 'cards', id: 'output' }, name, ...cards),
-  );
+  return cards(['', 'value', '× weight', 'output'], page.mixtureTitle, page.mixture, 'output');
 }
 
 function paintProducts(row) {
@@ -811,9 +789,9 @@ function paintProducts(row) {
   const largest = largestOf([products]);
   page.productsTitle.replaceChildren(
     'q · k: ',
-    make('b', { className: 'query' }, queries[i]),
+    bold('query', queries[i]),
     ' with ',
-    make('b', { className: 'key' }, keys[j]),
+    bold('key', keys[j]),
     `, ${number(row.products[j])}. Change the query’s numbers.`,
   );
   page.products.forEach(({ card, input, key: shown, product }, c) => {
@@ -834,9 +812,9 @@ function paintMixture(row) {
   const largest = largestOf([...row.mixed, row.output]);
   page.mixtureTitle.replaceChildren(
     `weight × value: ${number(row.weights[j])} of `,
-    make('b', { className: 'value' }, keys[j]),
+    bold('value', keys[j]),
     ' goes into the output of ',
-    make('b', { className: 'query' }, queries[shownQuery()]),
+    bold('query', queries[shownQuery()]),
     '.',
   );
   page.mixture.forEach(({ card, value, part, output }, c) => {
@@ -878,8 +856,8 @@ function buildTables() {
 // -------------------------------------------------------------------------------------- the whole
 
 function build() {
-  page.choices = make('div', { className: 'choices' }, ...choices());
-  const maps = make('div', { className: 'maps' }, ...buildMaps());
+  page.choices = div('choices', ...choices());
+  const maps = div('maps', ...buildMaps());
   const byFinger = matchMedia('(pointer: coarse)').matches;
   const hint = make(
     'p',
@@ -892,7 +870,7 @@ function build() {
   page.parts = { maps, hint, flow: buildFlow(), steps: stepChoice() };
   page.parts.order = data.permute ? [buildOrder()] : [];
   page.parts.controls = controls();
-  const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
+  const numbers = div('numbers', buildProducts(), buildMixture());
   page.parts.numbers = [folded('number by number', false, numbers), buildTables()];
   arrange();
   update();
@@ -909,11 +887,11 @@ function arrange() {
         [flow, hint],
       ]
     : [[hint], [flow, steps, page.told]];
-  const look = make('div', { className: 'look' }, maps, ...atMap);
-  const calculation = make('div', { className: 'calculation' }, ...atFlow);
+  const look = div('look', maps, ...atMap);
+  const calculation = div('calculation', ...atFlow);
   const waits = data.permute && page.isNarrow;
   const way = waits ? folded('from a query to its output', false, calculation) : calculation;
-  const above = make('div', { className: 'above' }, page.choices, controls);
+  const above = div('above', page.choices, controls);
   const seen = page.isNarrow ? [...order, look, way, above] : [above, ...order, look, way];
   page.view.replaceChildren(...seen, ...numbers);
   focused.focus({ preventScroll: true }); // which moving took away

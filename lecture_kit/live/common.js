@@ -149,16 +149,15 @@ function stepped(event, place, size) {
 // --------------------------------------------------------- the page around: theme, width and height
 
 // The frame that this view stands in, or null: none, or one that a browser keeps apart.
-function ownFrame() {
-  try {
-    return window.frameElement;
-  } catch {
-    return null;
-  }
+let ownFrame = null;
+try {
+  ownFrame = window.frameElement;
+} catch {
+  // the view works, with the theme of the system and the height that it was given
 }
 
 // The page that holds this view, or null.
-const around = () => ownFrame()?.ownerDocument ?? null;
+const around = () => ownFrame?.ownerDocument ?? null;
 
 // JupyterLab and exported notebooks name their theme in `body`, Sphinx in `html` or `body`.
 function followTheme() {
@@ -171,49 +170,48 @@ function followTheme() {
 // Asking a frame for its box lays it out, even where the page around skips what is off the screen.
 // In a tab that is not open it has no width at all.
 function widthNow() {
-  ownFrame()?.getBoundingClientRect();
+  ownFrame?.getBoundingClientRect();
   return document.documentElement.clientWidth;
 }
 
 page.width = widthNow();
 
 function fitHeight() {
-  const height = Math.ceil(document.body.getBoundingClientRect().height);
-  if (widthNow() > 0 && height > 0) ownFrame().style.height = `${height}px`;
+  if (widthNow())
+    ownFrame.style.height = `${Math.ceil(document.body.getBoundingClientRect().height)}px`;
 }
 
 // Each view has a function `update`, which paints what changed, and lays out what the width decides.
 function fit() {
   const width = widthNow();
-  if (width > 0 && width !== page.width) {
+  if (width && width !== page.width) {
     page.width = width;
     update();
   }
-  if (ownFrame()) fitHeight();
+  if (ownFrame) fitHeight();
 }
 
 // Frames in a part of the page that is skipped off the screen are not told of a new width, but that
 // part is. JupyterLab skips cells in this way, and all that stands in a tab that is not open.
 function followWidth() {
-  window.addEventListener('resize', fit);
-  if (!around()) return;
   new ResizeObserver(fitHeight).observe(document.body);
   const { ResizeObserver: Observer, requestAnimationFrame: soon } = around().defaultView;
   const watch = new Observer(() => soon(fit));
-  for (let part = ownFrame(); part; part = part.parentElement) {
+  for (let part = ownFrame; part; part = part.parentElement) {
     const skips = getComputedStyle(part).contentVisibility === 'auto';
-    if (skips || part === ownFrame()) watch.observe(part);
+    if (skips || part === ownFrame) watch.observe(part);
   }
   window.addEventListener('pagehide', () => watch.disconnect());
 }
 
 function followPage() {
-  followWidth();
-  if (!around()) return;
+  window.addEventListener('resize', fit);
+  if (!ownFrame) return;
   const { body, documentElement: root } = around();
   const attributeFilter = ['data-jp-theme-light', 'data-theme'];
   const watch = new MutationObserver(followTheme);
   [body, root].forEach((element) => watch.observe(element, { attributeFilter }));
   followTheme();
+  followWidth();
   fit();
 }

@@ -241,7 +241,7 @@ def _style(name: str) -> str:
         for colour, (light, dark) in PAIRS.items()
         if f"--{colour})" in style + _script(name) or f"'{colour}'" in _script(name)
     )
-    return f":root{{{colours}}}" + re.sub(r"\s*([{};,])\s*|(?<=:)\s+", r"\1", style)
+    return re.sub(r"\s*([{};,])\s*|(?<=:)\s+", r"\1", f":root{{{colours}}}{style}").replace(";}", "}")
 
 
 @cache

@@ -17,6 +17,8 @@ from tests.sample_class import ROOT
 from tools import website
 
 TOKEN = "for-this-test-only"
+PATIENCE = 300
+"""Seconds that nothing takes, whatever else the machine does: a wait ends with what it waits for."""
 SCREENSHOTS = ROOT / "build" / "screenshots"
 FLAGS = [
     "--headless=new",
@@ -64,6 +66,15 @@ def browser(tmp_path_factory):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     yield chromium
     chromium.quit()
+
+
+def waited(find, until=bool):
+    """What `find()` returns, once it is as wanted; or what it returned at last."""
+    deadline, pause = time.monotonic() + PATIENCE, 0.05
+    while not until(found := find()) and time.monotonic() < deadline:
+        time.sleep(pause)
+        pause = min(2 * pause, 0.25)  # a question costs the page time, too
+    return found
 
 
 def free_port() -> int:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 
 import nbformat
 import numpy as np
@@ -13,7 +12,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from course_utils.attention import scaled_dot_product_attention
 from lecture_kit import live
-from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults
+from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults, waited
 from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
 
 pytestmark = pytest.mark.long
@@ -214,9 +213,7 @@ def test_a_finger_chooses(browser, show):
         browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
     enter(browser, 0)
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and target.get_attribute("aria-selected") != "true":
-        time.sleep(0.05)
+    assert waited(lambda: target.get_attribute("aria-selected") == "true")
     assert_shown(browser, *expected(attention), query=2)
 
 
@@ -281,6 +278,10 @@ LAID_OUT = """const frame = document.querySelector('iframe.live-view');
     return way.top >= look.bottom && answersAt === 'look' ? 'below' : 'neither'"""
 
 
+def laid_out(browser, place):
+    return waited(lambda: browser.execute_script(LAID_OUT), lambda found: found == place)
+
+
 @pytest.mark.parametrize("unseen", ["display:none", "margin-top:9000px;content-visibility:auto"])
 def test_a_frame_without_a_width_is_laid_out_when_it_has_one(browser, show, unseen):
     """JupyterLab loads frames in tabs that are not open, and skips cells that are off the screen."""
@@ -290,10 +291,7 @@ def test_a_frame_without_a_width_is_laid_out_when_it_has_one(browser, show, unse
     open_and_narrow = ("style.display = 'block'", "style.width = '390px'", "style.width = '1000px'")
     for change, place in zip(open_and_narrow, ("beside", "below", "beside"), strict=True):
         browser.execute_script(f"document.getElementById('cell').{change}")
-        deadline = time.monotonic() + 120
-        while browser.execute_script(LAID_OUT) != place and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert browser.execute_script(LAID_OUT) == place, change
+        assert laid_out(browser, place) == place, change
 
 
 def test_the_focus_stays_where_it_is_when_the_page_becomes_narrow(browser, show):
@@ -304,10 +302,7 @@ def test_the_focus_stays_where_it_is_when_the_page_becomes_narrow(browser, show)
     for width, place in ((390, "below"), (1200, "beside")):
         browser.switch_to.default_content()
         resize(browser, width)
-        deadline = time.monotonic() + 120
-        while browser.execute_script(LAID_OUT) != place and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert browser.execute_script(LAID_OUT) == place
+        assert laid_out(browser, place) == place
         enter(browser, 0)
         assert browser.execute_script(focused) == "next step"
 
@@ -378,18 +373,17 @@ def test_a_narrow_page_and_a_dark_one(browser, show):
     browser.switch_to.default_content()
     browser.execute_script("delete document.body.dataset.theme")
     enter(browser, 0)
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and "20, 20, 20" not in browser.execute_script(ground):
-        time.sleep(0.05)
-    assert browser.execute_script(ground) == "rgb(20, 20, 20)"
+    assert waited(lambda: browser.execute_script(ground) == "rgb(20, 20, 20)")
     browser.save_screenshot(str(SCREENSHOTS / "live_dark_390.png"))
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     browser.switch_to.default_content()
+    browser.execute_script("document.body.dataset.jpThemeLight = 'true'")
+    enter(browser, 0)
+    assert waited(lambda: browser.execute_script(ground) == "rgb(254, 254, 254)")
+    browser.switch_to.default_content()
     browser.execute_script("document.body.dataset.jpThemeLight = 'false'")
     enter(browser, 0)
-    while time.monotonic() < deadline and "20, 20, 20" not in browser.execute_script(ground):
-        time.sleep(0.05)
-    assert browser.execute_script(ground) == "rgb(20, 20, 20)"
+    assert waited(lambda: browser.execute_script(ground) == "rgb(20, 20, 20)")
 
 
 def test_words_do_not_become_elements(browser, show):
@@ -425,20 +419,18 @@ def test_jupyterlab_shows_a_table_until_the_cell_ran(browser, lab, notebook):  #
     browser.get(f"{address}/lab/tree/live.ipynb?token={TOKEN}")
     area = ".jp-OutputArea-output"
 
-    def waited(script):
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not browser.execute_script(script):
-            time.sleep(0.2)
+    def is_so(script):
+        found = waited(lambda: browser.execute_script(script))
         browser.save_screenshot(str(SCREENSHOTS / "live_in_lab.png"))
-        return browser.execute_script(script)
+        return found
 
     table = f"return document.querySelector({json.dumps(area + ' table')})?.offsetHeight > 0"
     frame = f"document.querySelector({json.dumps(area + ' iframe')})"
-    assert waited(table)
+    assert is_so(table)
     assert browser.execute_script(f"return {frame}") is None
 
     run_all(browser)
-    assert waited(f"return {frame}?.contentDocument?.querySelector('#map') != null")
+    assert is_so(f"return {frame}?.contentDocument?.querySelector('#map') != null")
     assert not browser.execute_script(table)
     height = f"return {frame}.offsetHeight - {frame}.contentDocument.documentElement.scrollHeight"
     assert abs(browser.execute_script(height)) <= 1

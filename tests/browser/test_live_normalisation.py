@@ -1,6 +1,5 @@
 """The view of norms in Chromium: it answers to mouse, finger and keyboard, with right numbers."""
 
-import time
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +9,7 @@ from selenium.webdriver import ActionChains, Keys
 from torch import nn
 
 from lecture_kit import live
-from tests.browser.conftest import SCREENSHOTS, serious_faults
+from tests.browser.conftest import SCREENSHOTS, serious_faults, waited
 from tests.browser.test_live import (  # noqa: F401  show is a fixture
     TABLES,
     enter,
@@ -217,10 +216,7 @@ def test_a_finger_chooses(browser, show):  # noqa: F811
         browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
     enter(browser, 0)
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and browser.execute_script(SELECTED) != "1,0,2":
-        time.sleep(0.05)
-    assert browser.execute_script(SELECTED) == "1,0,2"
+    assert waited(lambda: browser.execute_script(SELECTED) == "1,0,2")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

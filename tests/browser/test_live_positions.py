@@ -1,7 +1,6 @@
 """The view of sinusoids in Chromium: it answers to mouse, finger and keyboard, with right numbers."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from selenium.webdriver.support.ui import Select
 
 from course_utils.positional import positional_encoding
 from lecture_kit import live
-from tests.browser.conftest import SCREENSHOTS, serious_faults
+from tests.browser.conftest import SCREENSHOTS, serious_faults, waited
 from tests.browser.test_live import TABLES, enter, show  # noqa: F401  show is a fixture
 
 pytestmark = pytest.mark.long
@@ -146,10 +145,7 @@ def test_a_finger_chooses_position_and_offset(browser, show):  # noqa: F811
         enter(browser, 0)
 
     def wait_for(start, shown):
-        deadline = time.monotonic() + 5
-        while time.monotonic() < deadline and not shown(browser).startswith(start):
-            time.sleep(0.05)
-        assert shown(browser).startswith(start)
+        assert waited(lambda: shown(browser).startswith(start))
 
     touch(".map", 4.5 / 16, 10.5 / 20)
     wait_for("PE[10, 4]", formula)

@@ -14,7 +14,7 @@ from course_utils.positional import positional_encoding
 from lecture_kit import data, live
 from lecture_kit.live import translation
 from lecture_kit.trained import translators
-from tests.browser.conftest import SCREENSHOTS, serious_faults
+from tests.browser.conftest import SCREENSHOTS, serious_faults, waited
 from tests.browser.test_live import WEIGHTS, resize, show  # noqa: F401  show is a fixture
 from tests.lecture_kit.test_translators import computed_by, part_of
 
@@ -70,11 +70,8 @@ def page(browser, show):  # noqa: F811
     return load
 
 
-def until(condition, what, seconds=15):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited for {what}"
-        time.sleep(0.05)
+def until(condition, what):
+    assert waited(condition), f"waited for {what}"
 
 
 def ready(browser):
