@@ -27,4 +27,7 @@ DEARER: dict[str, dict[str, str]] = {
     "SelfAttentionWithDropoutAndNorm": {
         "MinusInfinityForDropped": "it draws numbers of its own, so no single draw is seen to be the mistake's",
     },
+    "row_sums_under_dropout": {
+        "sums_repaired": "its draws are its own, so no means are seen to be those of the mistake",
+    },
 }
