@@ -21,4 +21,13 @@ DEARER: dict[str, dict[str, str]] = {
     "PositionalEncoding": {
         "WithTheEndOfTheTable": "in train mode, its dropout does not fall where that of the mistake does",
     },
+    "LayerNorm": {
+        "ScalesTokens": "where there are as many tokens as features, scale and shift are the tokens' as well",
+    },
+    "SelfAttentionWithDropoutAndNorm": {
+        "MinusInfinityForDropped": "it draws numbers of its own, so no single draw is seen to be the mistake's",
+    },
+    "row_sums_under_dropout": {
+        "sums_repaired": "its draws are its own, so no means are seen to be those of the mistake",
+    },
 }

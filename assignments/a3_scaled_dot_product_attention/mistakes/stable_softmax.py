@@ -77,13 +77,6 @@ class StableShift:
         0?"""
         return scores - np.abs(scores).max(axis=axis, keepdims=True)
 
-    @called("scores negated")
-    @costs(LAST_AXIS)
-    def scores_negated_at_first(self, scores, axis):
-        """The larger a score, the less weight it gets, so the sign in the exponent is the wrong way
-        round."""
-        return Softmax.shift(self, -scores, axis)
-
     def maximum_added(self, scores, axis):
         """You add the maximum of each row, so large exponents get larger still. The same number may
         be added to a whole row; with which sign does the largest exponent become 0?"""
@@ -122,6 +115,14 @@ class NotShiftedAndGuarded(Softmax):
 
     def share(self, exponentials, axis):
         return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
+
+
+# no step, since beside an exp that is left out it is what a minimum that is subtracted is
+@stable.mistake("scores negated", costs=LAST_AXIS)
+def scores_negated_at_first(scores, axis=-1):
+    """The larger a score, the less weight it gets, so the sign in the exponent is the wrong way
+    round."""
+    return Softmax.function()(-scores, axis)
 
 
 @stable.mistakes_in(Softmax.answer, costs=ANY_AXIS)

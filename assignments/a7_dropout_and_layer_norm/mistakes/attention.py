@@ -361,6 +361,12 @@ class AttentionForward:
         """You multiply the weights by the query. They should be multiplied by the value."""
         return Attention.forward(self, query, key, query)
 
+    @called("query used as value")
+    def query_and_value_swapped(self, query, key, value):
+        """You score values against keys, and multiply the weights by the query. Do your parameters stand
+        in the order (query, key, value)?"""
+        return Attention.forward(self, value, key, query)
+
     def query_and_key_swapped(self, query, key, value):
         """You score keys against queries, (B, S, T), so the module only runs where T = S, and is
         wrong there. Rows of the scores should belong to the queries, (B, T, S)."""

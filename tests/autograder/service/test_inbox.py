@@ -167,7 +167,7 @@ def test_too_much_is_cut_and_grading_can_still_say_how_large_it_was(inbound):
         (folder / f"{number}.txt").touch()
     inbound.take(folder)
     assert len(list(inbound.kept.iterdir())) <= 700
-    with pytest.raises(InvalidSubmission, match="the notebook has 80 MiB, more than 16"):
+    with pytest.raises(InvalidSubmission, match="the file has 80 MiB, and is not JSON"):
         place = inbound.kept.parent / "submitted" / A
         place.parent.mkdir()
         read_folder(inbound.kept.rename(place), A)
