@@ -241,7 +241,9 @@ def _style(name: str) -> str:
         for colour, (light, dark) in PAIRS.items()
         if f"--{colour})" in style + _script(name) or f"'{colour}'" in _script(name)
     )
-    return re.sub(r"\s*([{};,])\s*|(?<=:)\s+", r"\1", f":root{{{colours}}}{style}").replace(";}", "}")
+    return re.sub(r"\s*([{};,])\s*|(?<=:)\s+", r"\1", f":root{{{colours}}}{style}").replace(
+        ";}", "}"
+    )
 
 
 @cache
