@@ -16,7 +16,7 @@ from tests.sample_class import ROOT, grade, hand_in, place_for
 
 A2, A5, A9 = "a2_self_attention", "a5_multi_head_attention", "a9_transformer"
 PACKAGES = ("autograder", *COURSE.packages)
-REST = ("exercises", "figures", "docs", "tools/jupyter")  # of what students get
+REST = ("exercises", "figures", "tools/jupyter")  # of what students get, beside the guides
 
 
 def solution(assignment):
@@ -37,6 +37,7 @@ def course_beside(tmp_path_factory):
     """A folder with all that students got, and helpers of one's own."""
     folder = tmp_path_factory.mktemp("beside")
     copy(folder, *PACKAGES, *REST)
+    copy(folder, "docs", ending="*.md")
     (folder / "own").mkdir()
     (folder / "own" / "helpers.py").write_text("from course_utils.attention import attention_map")
     return folder

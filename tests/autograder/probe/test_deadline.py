@@ -67,7 +67,10 @@ def test_a_callback_of_garbage_collection_neither_loses_the_error_nor_outlasts_i
     finally:
         gc.callbacks[:] = others
     assert time.process_time() - began < 30  # of the 60 that the longer one would take
-    assert len(dropped) == (seconds > 1)  # as any error in a callback is
+    late = [
+        one for one in dropped if one.exc_type is Late
+    ]  # what else is collected may drop its own
+    assert len(late) == (seconds > 1)  # as any error in a callback is
 
 
 def test_seconds_on_the_clock_stop_what_waits_and_not_what_computes():
