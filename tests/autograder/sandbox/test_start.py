@@ -18,7 +18,7 @@ from autograder.grade.messages import Job, to_json
 from autograder.grade.run import attempt, broken
 from autograder.grade.self_check import NotGradable, check_notebook
 from autograder.sandbox import bubblewrap, client
-from autograder.sandbox.client import KernelClient, KernelNotStarted
+from autograder.sandbox.client import KernelNotStarted
 from autograder.sandbox.forks import Zygote, ZygoteError
 from autograder.sandbox.limits import Limits
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SETTINGS, hand_in, submission
@@ -156,12 +156,6 @@ def test_what_a_submission_does_first_is_no_fault(planted):
     ).source = "import os; os._exit(3)"
     report = attempt(Job(ASSIGNMENT, nbformat.writes(notebook), (), ISOLATION), planted)
     assert not report.faults and report.earned == 0
-
-
-def test_the_notebooks_own_clock_begins_when_it_is_ready(planted):
-    limits = Limits(seconds=100)
-    with KernelClient(planted, limits, [("data.bin", bytes(1 << 20))]) as kernel:
-        assert 99 < kernel.seconds_left <= 100
 
 
 def test_what_fails_before_any_fork_ends_the_zygote_with_its_reason(tmp_path, monkeypatch):
