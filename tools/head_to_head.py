@@ -268,11 +268,11 @@ Answers = list[Callable[..., Any]]
 
 
 def in_scope(task: Task) -> tuple[Answers, Answers]:
-    """Our right answers, and the wrong ones that are wrong for the task, too."""
+    """Our right answers, but for slow ones, and the wrong ones that are wrong for the task, too."""
     bank = [given for given in bank_of(task.assignment) if given.part == task.part]
     mistakes = load(task.assignment).part(task.part).mistakes
     wrong = [given.code for given in bank if not given.right] + [one.answer for one in mistakes]
-    right = [given.code for given in bank if given.right]
+    right = [given.code for given in bank if given.right and not given.slow]
     return right, [answer for answer in wrong if not is_right_for(task, answer)]
 
 

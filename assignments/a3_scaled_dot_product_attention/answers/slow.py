@@ -83,7 +83,7 @@ def scaled_number_by_number(query, key, value, mask=None):
             visible = [s for s in range(S) if mask is None or mask[(*place, t, s)]]
             weights = [torch.zeros_like(score) for score in scores]
             if visible:
-                largest = max(float(scores[s]) for s in visible)
+                largest = max(float(scores[s].detach()) for s in visible)
                 whole = 0.0
                 for s in visible:
                     whole = whole + torch.exp(scores[s] - largest)

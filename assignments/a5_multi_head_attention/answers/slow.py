@@ -10,7 +10,7 @@ from autograder.bank.answers import LOOPS, PRODUCTS
 
 
 @BANK.right("split_heads", slow=LOOPS)
-def split_number_by_number(x, num_heads):
+def split_by_single_numbers(x, num_heads):
     B, T, d_model = x.shape
     d_k = d_model // num_heads
     heads = x.new_zeros(B, num_heads, T, d_k)
