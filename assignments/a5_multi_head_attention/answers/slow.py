@@ -88,7 +88,7 @@ class NumberByNumber(FourMaps):
                         scores.append((s, total / math.sqrt(d_k)))
                     if not scores:
                         continue
-                    largest = max(float(score) for _, score in scores)
+                    largest = max(float(score.detach()) for _, score in scores)
                     powers = [(s, torch.exp(score - largest)) for s, score in scores]
                     whole = sum(power for _, power in powers)
                     for s, power in powers:

@@ -54,7 +54,7 @@ class AttentionNumberByNumber(Parts):
                     for k in range(d_k):
                         total = total + query[b, t, k] * key[b, s, k]
                     scores.append(total / math.sqrt(d_k))
-                largest = max(float(score) for score in scores)
+                largest = max(float(score.detach()) for score in scores)
                 whole = 0.0
                 for score in scores:
                     whole = whole + torch.exp(score - largest)
