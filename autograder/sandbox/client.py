@@ -68,6 +68,19 @@ class KernelSpent(Exception):
     """The kernel has waited as long as a notebook may in all, and is asked no more."""
 
 
+class Patience:
+    """For how long replies are waited for, however many come meanwhile.
+
+    Attributes:
+        until: when it is looked at again, by `time.monotonic`.
+        late: when its time was up, and the processor time of the kernel then; None before.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.until = time.monotonic() + seconds
+        self.late: tuple[float, float] | None = None
+
+
 def _how_it_ended(code: int) -> Ending:
     """What the exit status of a kernel tells; the first process of a namespace exits where others are ended."""
     if abs(code) == signal.SIGXCPU:
@@ -139,7 +152,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             with contextlib.suppress(KernelDied):  # it may have said why
                 for name, content in files:
                     self._send(FileOrder(name), content)
-            ready, _ = self._receive(time.monotonic() + SECONDS_TO_IMPORT)
+            ready, _ = self._receive(Patience(SECONDS_TO_IMPORT))
         except KernelDied:
             end = f"its process ended with status {self.process.returncode}"
             raise KernelNotStarted(f"a kernel did not start: {end}") from None
@@ -167,9 +180,9 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         cpu, seconds = self.limits.seconds_per_cell, self.limits.clock_per_cell
         with self._timed():
             self._send(CellOrder(code, cell, cpu, seconds, asks))
-            deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
+            patience = Patience(seconds + SECONDS_OF_GRACE)
             while True:
-                reply, _ = self._receive(deadline)
+                reply, _ = self._receive(patience)
                 if isinstance(reply, Done):
                     return reply
                 if isinstance(reply, Output):
@@ -191,14 +204,14 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             self._send(ProbeOrder(cpu, seconds), message)
         while True:
             with self._timed():
-                reply, body = self._next_answer(time.monotonic() + seconds + SECONDS_OF_GRACE)
+                reply, body = self._next_answer(Patience(seconds + SECONDS_OF_GRACE))
             if isinstance(reply, Answered):
                 return joined(seen)
             seen.append(body)
 
-    def _next_answer(self, deadline: float) -> tuple[Reply, bytes]:
+    def _next_answer(self, patience: Patience) -> tuple[Reply, bytes]:
         while True:
-            reply, body = self._receive(deadline)
+            reply, body = self._receive(patience)
             if isinstance(reply, Answer | Answered):
                 return reply, body
 
@@ -224,21 +237,22 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         except ChannelClosed as error:
             self._died(error)
 
-    def _receive(self, deadline: float) -> tuple[Reply, bytes]:
-        """The next reply: in time, or later as long as the kernel computes."""
-        late, before = 0.0, 0.0  # when its time was up, and what it had computed then
+    def _receive(self, patience: Patience) -> tuple[Reply, bytes]:
+        """The next reply: in time, or later as long as the kernel computes, but no more than a cell may."""
+        most = self.limits.seconds_per_cell + SECONDS_OF_GRACE
         while True:
             try:
-                return self.channel.receive(deadline)
+                return self.channel.receive(patience.until)
             except ChannelClosed as error:
                 self._died(error)
             except TimeoutError:
                 now, computed = time.monotonic(), self.process.processor_time()
-            if not late:
-                late, before = now, computed
-            elif waited(now - late, computed - before) > SECONDS_OF_GRACE:
+            if not patience.late:
+                patience.late = now, computed
+            clock, cpu = now - patience.late[0], computed - patience.late[1]
+            if waited(clock, cpu) > SECONDS_OF_GRACE or cpu > most:
                 raise KernelStuck
-            deadline = now + SECONDS_BETWEEN_LOOKS
+            patience.until = now + SECONDS_BETWEEN_LOOKS
 
     def _died(self, error: ChannelClosed) -> NoReturn:
         until = time.monotonic() + SECONDS_BETWEEN_LOOKS

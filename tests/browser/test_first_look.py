@@ -13,7 +13,7 @@ import pytest
 from tests.browser.conftest import PATIENCE, SCREENSHOTS, TOKEN, server, waited
 from tests.sample_class import ROOT
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow  # minutes a lecture in a real JupyterLab
 
 LECTURES = sorted((ROOT / "lectures").glob("*.ipynb"))
 WIDTHS = (1280, 640)

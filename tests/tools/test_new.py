@@ -83,7 +83,7 @@ def test_a_new_assignment_is_green(tmp_path):
     run(course, f"make build ONLY={ASSIGNMENT} && make accuracy ONLY={ASSIGNMENT}")
     said = run(
         course,
-        "python -m pytest -q tests/autograder/test_checks.py tests/assignments tests/notebooks "
+        "python -m pytest -v tests/autograder/test_checks.py tests/assignments tests/notebooks "
         "tests/build/test_build.py tests/tools/test_accuracy.py -k 'a14 or course_map'",
     )
     assert ASSIGNMENT in said
