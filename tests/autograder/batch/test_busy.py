@@ -1,10 +1,7 @@
 """A machine that is busy with something else costs nobody a point: processor time is what counts."""
 
-import contextlib
 import dataclasses
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -12,6 +9,7 @@ from assignments import allowed_modules
 from autograder.batch.classroom import grade_class
 from autograder.batch.engine import engine_for
 from autograder.sandbox.limits import Limits
+from tests.autograder.busy import busy_machine
 from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
 
 STUDENTS = (
@@ -21,18 +19,6 @@ STUDENTS = (
 LIMITS = Limits(seconds_per_cell=2, seconds_per_call=1)
 BUSY = 8
 LINE = re.compile(r" It was in the line `.*?`\.")  # when the time was up
-
-
-@contextlib.contextmanager
-def busy_machine():
-    """Loops that take all the processor time there is."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 @pytest.mark.slow
@@ -50,7 +36,7 @@ def test_a_class_gets_the_same_on_a_busy_machine(tmp_path):
 
     with engine_for(settings, allowed_modules(ASSIGNMENT)) as engine:
         calm = rows()
-        with busy_machine():
+        with busy_machine(BUSY):
             busy = rows()
     assert busy == calm
     assert {row.student for row in busy if row.points == row.of} == {"right_loops"}

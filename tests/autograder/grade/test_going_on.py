@@ -1,9 +1,5 @@
 """Whatever ends or holds up a process costs the case over which it did, and nothing else."""
 
-import contextlib
-import subprocess
-import sys
-
 import pytest
 from nbformat.v4 import new_code_cell
 
@@ -16,6 +12,7 @@ from autograder.probe.messages import CallRequest, Ending, Observation, Question
 from autograder.probe.wire import decode, encode
 from autograder.sandbox import client, kernels
 from autograder.sandbox.limits import Limits
+from tests.autograder.busy import busy_machine
 from tests.autograder.grade.handed_in import BATCH, HandedIn, solution, text_of
 from tests.autograder.grade.test_run import released_cells
 from tests.sample_class import ASSIGNMENT, ISOLATION
@@ -104,17 +101,6 @@ def test_what_is_asked_again_from_the_first_cell_on_has_all_the_time_of_a_notebo
             assert other.kernel.limits == limits
 
 
-@contextlib.contextmanager
-def busy_machine(number=4):
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
-
-
 def test_a_right_answer_that_takes_its_time_earns_all_points_on_a_busy_machine(forked):
     """Each case is within its processor time; on the clock, one alone takes longer than it could wait."""
     slow = (
@@ -125,6 +111,6 @@ def test_a_right_answer_that_takes_its_time_earns_all_points_on_a_busy_machine(f
     text = text_of(HandedIn(answers={BATCH: answer}))
     limits = Limits(seconds_per_call=3, clock_per_call=1, clock_per_cell=2, seconds=2)
     job = Job(ASSIGNMENT, text, released_cells(ASSIGNMENT), ISOLATION, limits=limits)
-    with busy_machine():
+    with busy_machine(4):
         report = run_job(job, forked)
     assert {name: v.earned for name, v in report.verdicts.items() if not v.right} == {}
