@@ -11,7 +11,7 @@ from assignments.common.draws import a_generator, in_which_state
 from autograder.checks.cases import Call, Case, Chain, Chance, Randn
 from course_utils import language_models
 
-BATCH = 200, 240
+BATCH = 120, 240
 MANY = 100  # a vocabulary in which random ids come too rarely to be counted one by one
 APART = 2  # a number of words so far from their share is not nearly that
 
@@ -139,8 +139,8 @@ def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chan
         rest = torch.bincount(token_ids[~usual], minlength=V).double()
         pairs = torch.stack([(one & other).sum() for one, other in _neighbours(usual)])
         together = share**2 * pairs.double()
-        nothing = torch.zeros(1, dtype=torch.float64)
-        return torch.cat([share * number, (1 - share) * number + rest, together, nothing])
+        total = torch.stack([share * number.sum(), torch.zeros_like(together[0])])
+        return torch.cat([share * number, (1 - share) * number + rest, together, total])
 
     def tally(result: Any) -> Tensor:
         words, is_chosen, _ = _words_and_fates(result, mask_id)
@@ -149,13 +149,14 @@ def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chan
             torch.bincount(words[known & one], minlength=V) for one in (is_chosen, ~is_chosen)
         ]
         together = [(one & other).sum() for one, other in _neighbours(is_chosen)]
-        return torch.cat([*by_word, torch.stack([*together, (~known).sum()])])
+        return torch.cat([*by_word, torch.stack([*together, is_chosen.sum(), (~known).sum()])])
 
     names = [f"the word {word}, chosen" for word in range(V)]
     names += [f"the word {word}, not chosen (by what inputs and targets say)" for word in range(V)]
     names += [
         "a chosen word beside a chosen one",
         "a chosen word in the same place of the next row",
+        "a chosen word",
     ]
     return Chance(expects, tally, (*names, "an id outside the vocabulary"))
 
@@ -230,7 +231,7 @@ def words_that_stay(V: int, mask_id: int) -> Case:
     """
 
     def draw(randn: Randn) -> list[Any]:
-        ids = torch.randint(V, (400, 240), generator=randn.generator)
+        ids = torch.randint(V, (100, 240), generator=randn.generator)
         return [ids, mask_id, V, (mask_id,), 1.0]
 
     def expects(token_ids: Tensor, *_: Any) -> Tensor:
@@ -241,7 +242,7 @@ def words_that_stay(V: int, mask_id: int) -> Case:
         return (_words_and_fates(result, mask_id)[2] == 2).sum().reshape(1)
 
     what = "a chosen word that stayed, or became itself by chance,"
-    label = f"token_ids of shape (400, 240), {mask_id=}, vocab_size={V}, special_ids=({mask_id},), share=1.0"
+    label = f"token_ids of shape (100, 240), {mask_id=}, vocab_size={V}, special_ids=({mask_id},), share=1.0"
     return Case(label, draw, random=True, chance=Chance(expects, tally, (what,)))
 
 

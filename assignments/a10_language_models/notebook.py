@@ -184,8 +184,8 @@ def test_language_model_lengths_and_dropout():
     model = CausalLanguageModel(5, 4, 2, 1, 3, dropout=1 - 1e-9, max_len=3)
     fill_with_known_numbers(model)
     assert model.eval()(torch.tensor([[1, 2, 3]])).shape == (1, 3, 5), "T = max_len is right"
-    long = CausalLanguageModel(5, 4, 2, 1, 3, max_len=260).eval()(torch.ones(1, 260).long())
-    assert long.shape == (1, 260, 5), "260 tokens with max_len=260 are right"
+    long = CausalLanguageModel(5, 1, 1, 1, 1, max_len=129).eval()(torch.ones(1, 129).long())
+    assert long.shape == (1, 129, 5), "129 tokens with max_len=129 are right"
     try:
         model(torch.tensor([[1, 2, 3, 4]]))
     except ValueError:
@@ -207,7 +207,7 @@ def test_language_model_lengths_and_dropout():
     with torch.no_grad():
         bare.embedding.weight.copy_(torch.eye(4))
         bare.position_embedding.weight.fill_(3.0)
-        found = set(bare(torch.arange(4).repeat(8, 10)).flatten().round().tolist())
+        found = set(bare(torch.arange(4).repeat(4, 10)).flatten().round().tolist())
     assert found == {0.0, 6.0, 8.0}, (
         f"the sums are 3 and 4 here, so with dropout=0.5 all numbers are 0, 6 or 8, but {sorted(found)} came"
     )
@@ -369,14 +369,14 @@ def sample_next(logits, temperature=1.0, top_k=None, top_p=None, generator=None)
 
 # %% test="sample_next"
 def shares(logits, **options):
-    """How often each word comes in 6000 draws from one row of logits, beside a row that is surer."""
-    rows = torch.stack([logits, 2 * logits]).repeat(6000, 1)
+    """How often each word comes in 1600 draws from one row of logits, beside a row that is surer."""
+    rows = torch.stack([logits] * 4 + [2 * logits]).repeat(400, 1)
     before = rows.clone()
     ids = sample_next(rows, generator=torch.Generator().manual_seed(5), **options)
     assert torch.equal(rows, before), "the logits were changed"
-    assert ids.shape == (12000,), f"expected shape (12000,), got {tuple(ids.shape)}"
-    counts = torch.bincount(ids[::2], minlength=len(logits))
-    return counts / 6000
+    assert ids.shape == (2000,), f"expected shape (2000,), got {tuple(ids.shape)}"
+    counts = torch.bincount(ids.reshape(400, 5)[:, :4].flatten(), minlength=len(logits))
+    return counts / 1600
 
 
 def test_sample_next_by_hand():
@@ -400,17 +400,17 @@ def test_sample_next_by_hand():
     for what, (options, wanted) in expected.items():
         found = shares(logits, **options)
         for word, (right, own) in enumerate(zip(wanted, found.tolist(), strict=True)):
-            assert abs(right - own) < 0.04 and (right > 0 or own == 0), (
+            assert abs(right - own) < 0.06 and (right > 0 or own == 0), (
                 f"{what}: word {word} should come in {right:.0%} of the draws, and comes in {own:.0%}"
             )
     for size in (0.05, 8.0):
         found = shares(size * logits, temperature=size)
-        assert torch.allclose(found, torch.tensor([0.1, 0.4, 0.2, 0.3]), atol=0.04), (
+        assert torch.allclose(found, torch.tensor([0.1, 0.4, 0.2, 0.3]), atol=0.06), (
             f"logits times {size} at temperature {size} should give what they give at temperature 1"
         )
     for height in (-300.0, 300.0):
         found = shares(logits + height)
-        assert torch.allclose(found, torch.tensor([0.1, 0.4, 0.2, 0.3]), atol=0.04), (
+        assert torch.allclose(found, torch.tensor([0.1, 0.4, 0.2, 0.3]), atol=0.06), (
             f"{height:+} on all logits should change nothing"
         )
     for options in ({"top_k": 2}, {"top_k": 2, "temperature": 0.2}, {"top_p": 0.5}):
@@ -558,15 +558,15 @@ def test_mask_words():
     assert by_sentence.std() < 0.2, (
         "in some sentences nearly all asked words are masks, in others hardly one"
     )
-    small = mask_words(torch.full((100, 500), 2), 1, 4, (1,), share=1.0, generator=generator)[0]
-    assert {0, 2, 3} <= set(small.flatten().tolist()), "of 4 words, the random ids are 0 and 3, too"
+    small = mask_words(torch.full((100, 90), 2), 1, 3, (1,), share=1.0, generator=generator)[0]
+    assert {0, 2} <= set(small.flatten().tolist()), "of 3 words, the random ids are 0 and 2, too"
     same = small == 2
     assert same.float().mean() > 0.115, (
-        f"of 4 words, {same.float().mean():.1%} are as before; of a tenth that becomes a random id, some get "
+        f"of 3 words, {same.float().mean():.1%} are as before; of a tenth that becomes a random id, some get "
         "the one that stood there, too"
     )
-    large = mask_words(ids, 3, 600, (2, 0, 1), share=1.0, generator=generator)[0]
-    assert (large > 511).sum() > 50, "random ids come from all 600 words, where there are so many"
+    large = mask_words(ids[:40], 3, 600, (2, 0, 1), share=1.0, generator=generator)[0]
+    assert (large > 511).sum() > 10, "random ids come from all 600 words, where there are so many"
 
 
 def test_mask_words_generator():
@@ -598,7 +598,7 @@ def test_mask_words_generator():
     few = torch.full((2, 3), 9)
     numbers = {int((mask_words(few, 3, 70, (0,), 0.1)[1] != -100).sum()) for _ in range(40)}
     assert 0 in numbers, "with share=0.1, in most calls no one of 6 words should be chosen"
-    default = (mask_words(torch.full((100, 100), 9), 3, 70, (0,))[1] != -100).float().mean()
+    default = (mask_words(torch.full((70, 70), 9), 3, 70, (0,))[1] != -100).float().mean()
     assert abs(default - 0.15) < 0.03, f"without a share, {default:.0%} are asked for"
 
 

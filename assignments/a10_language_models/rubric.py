@@ -44,17 +44,19 @@ def model(
     T: int,
     num_layers: int = 2,
     *,
-    wide: bool = False,
+    sizes: tuple[int, int, int, int] = (VOCABULARY, D_MODEL, HEADS, D_FF),
     before: int = 0,
     training: bool = False,
     **keywords: Any,
 ) -> Case:
-    """A causal language model and token ids (B, T), whose first column is the word 0.
+    """A causal language model of these sizes and token ids (B, T), whose first column is the word 0.
 
-    With ``wide``, vocabulary, width and number of heads are several times as large; ``before`` is the
-    length of other sentences that it has read already.
+    Args:
+        sizes: vocab_size, d_model, num_heads, d_ff.
+        before: length of other sentences that it has read already.
     """
-    V, d_model, heads, d_ff = (300, 24, 8, 50) if wide else (VOCABULARY, D_MODEL, HEADS, D_FF)
+    V, d_model, heads, d_ff = sizes
+    usual = sizes == (VOCABULARY, D_MODEL, HEADS, D_FF)
 
     def draw(randn: Randn) -> Build:
         ids = torch.randint(V, (B, T), generator=randn.generator)
@@ -64,7 +66,7 @@ def model(
         return Build(construct, keywords, [ids], training=training, before=others)
 
     notes = [f"{B=}, {T=}, {num_layers=}"]
-    notes += [f"vocab_size={V}, {d_model=}, num_heads={heads}, {d_ff=}"] * wide
+    notes += [f"vocab_size={V}, {d_model=}, num_heads={heads}, {d_ff=}"] * (not usual)
     notes += [f"{name}={value}" for name, value in keywords.items()]
     notes += [f"after other sentences of length {before}"] * (before > 0)
     return Case(", ".join(notes + ["train mode"] * training), draw)
@@ -84,7 +86,7 @@ def one_word_changed(T: int, num_layers: int) -> Case:
     return Case(f"sentences that differ in one word, {T=}, {num_layers=}", draw)
 
 
-WIDE = 40
+WIDE = 8
 
 
 def bare_dropout() -> Case:
@@ -92,7 +94,7 @@ def bare_dropout() -> Case:
     state = {"embedding.weight": torch.eye(WIDE)}
 
     def draw(randn: Randn) -> Build:
-        ids = torch.randint(WIDE, (3, 35), generator=randn.generator)
+        ids = torch.randint(WIDE, (3, 100), generator=randn.generator)
         state["position_embedding.weight"] = randn(128, WIDE) + 3
         return Build((WIDE, WIDE, 4, 0, 8), {}, [ids], state=state, training=True, times=2)
 
@@ -149,7 +151,7 @@ def scored(
 
 # ----------------------------------------------------------- what is drawn: next-word distributions
 
-KINDS, ROWS = 3, 4000  # different rows of logits, and how often each stands in the batch
+KINDS, ROWS = 3, 2000  # different rows of logits, and how often each stands in the batch
 LADDER = torch.tensor([2.3, 1.5, 0.8, 0.1, -0.7, -1.6, -2.2])
 
 
@@ -446,9 +448,9 @@ language_model = Part(
 KNOWS = language_model.step(
     "each row of the logits knows its own word and those before it, and nothing after it",
     1,
-    one_word_changed(T=4, num_layers=1),
-    one_word_changed(T=5, num_layers=2),
-    one_word_changed(T=3, num_layers=3),
+    one_word_changed(T=5, num_layers=1),
+    one_word_changed(T=3, num_layers=2),
+    one_word_changed(T=2, num_layers=3),
     judge=knows_its_beginning,
 )
 LOGITS = language_model.step(
@@ -458,15 +460,18 @@ LOGITS = language_model.step(
     model(B=1, T=4, num_layers=1),
     model(B=3, T=5, num_layers=2),
     model(B=2, T=1, num_layers=2),
-    model(B=9, T=6, num_layers=4, wide=True),
+    model(B=9, T=3, num_layers=1),
+    model(B=1, T=3, num_layers=4),
+    model(B=1, T=2, num_layers=1, sizes=(300, 24, 8, 50)),
 )
 LENGTHS = language_model.step(
     "lengths up to max_len, dropout, no parameter beside those named, float64, gradients",
     1,
     model(B=2, T=7, num_layers=1, max_len=7),
     model(B=1, T=128, num_layers=0),
-    model(B=1, T=133, num_layers=1, max_len=135),
-    model(B=1, T=260, num_layers=1, max_len=270),  # longer than many masks of a fixed size
+    # longer than a mask as large as the default max_len
+    model(B=1, T=129, num_layers=1, sizes=(3, 1, 1, 1), max_len=129),
+    model(B=1, T=133, num_layers=0, max_len=135),
     replace(model(B=2, T=8, num_layers=1, max_len=7), raises=("ValueError",)),
     model(B=2, T=5, dropout=0.0, training=True),
     model(B=2, T=5, dropout=0.7),
@@ -474,8 +479,8 @@ LENGTHS = language_model.step(
     model(B=2, T=4, num_layers=0, dropout=EVERYTHING, training=True),
     bare_dropout(),
     NEW,
-    model(B=3, T=5, before=5),
-    model(B=3, T=5, before=3),
+    model(B=3, T=5, num_layers=1, before=5),
+    model(B=3, T=5, num_layers=1, before=3),
     model(B=3, T=5).in_float64(),
     model(B=3, T=5).with_gaps(),
     model(B=2, T=4, num_layers=1).in_float64().with_gradients(),
@@ -536,7 +541,7 @@ COOLED = sampling.step(
     next_words(0.7, top_k=50),
     next_words(size=10.0),
     next_words(size=0.05, top_k=3, apart=300.0),  # −∞ alone lies far enough below
-    many_words(B=600, V=400, top_k=250, share=25),
+    many_words(B=200, V=400, top_k=250, share=50),
 )
 NUCLEUS = sampling.step(
     "top_p, alone and after temperature and top_k",
@@ -603,12 +608,12 @@ REPLACED = masking.step(
     "what chosen words become, ids as they were, the generator",
     1,
     hidden_words(1.0, V=730, fates=True),
-    hidden_words(0.6, V=45, mask_id=44, special=(2, 44, 0, 1), fates=True, seeded=True),
+    hidden_words(0.6, V=29, mask_id=28, special=(2, 28, 0, 1), fates=True, seeded=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6,), fates=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True).with_gaps(),
-    hidden_again_and_again(36, (30, 40), share=1.0, V=730, fates=True),
-    words_that_stay(V=7, mask_id=5),
+    hidden_again_and_again(36, (20, 40), share=1.0, V=730, fates=True),
+    words_that_stay(V=5, mask_id=3),
     hidden_twice(anew=True),
     hidden_twice(anew=False),
     hidden_twice(anew=False, seeded=False),

@@ -387,6 +387,15 @@ class EncoderLayerAdd:
         change = sublayer(x)
         return x + (norm(self.dropout(change)) if dropped_first else self.dropout(norm(change)))
 
+    @called("no residual connection around attention")
+    @costs(ATTENDS)
+    def attention_added_to_itself(self, norm, x, sublayer):
+        """After attention the word itself is lost: what you add to attention's output is that output
+        once more. What does the first equation add to it?"""
+        if norm is not self.layer_norm1:
+            return Layer.add(self, norm, x, sublayer)
+        return norm(2 * self.dropout(sublayer(x)))
+
     @costs(LAYER_DROPS)
     @called("dropout on what the feed-forward network reads")
     def network_input_dropped(self, norm, x, sublayer):

@@ -23,6 +23,7 @@ from assignments.common.layers import (
     first_units,
     layer_drops,
     left_to_chance,
+    near_mask,
     whole_inputs,
     words_agree,
 )
@@ -103,12 +104,12 @@ def positive_network(B: int, T: int, dropout: float, *, training: bool) -> Case:
 
 def bare_dropout() -> Case:
     """A network that does nothing but drop, from positive inputs, twice; half of its inner features are not used."""
-    one, zero = torch.eye(80, 40), torch.zeros(80)
-    state = {"w_1.weight": one, "w_1.bias": zero, "w_2.weight": one.T, "w_2.bias": zero[:40]}
+    one, zero = torch.eye(8, 4), torch.zeros(8)
+    state = {"w_1.weight": one, "w_1.bias": zero, "w_2.weight": one.T, "w_2.bias": zero[:4]}
 
     def draw(randn: Randn) -> Build:
-        x = randn(2, 15, 40).abs() + 6.5
-        return Build((40, 80), arguments=[x], state=state, fitted=True, training=True, times=2)
+        x = randn(4, 60, 4).abs() + 6.5
+        return Build((4, 8), arguments=[x], state=state, fitted=True, training=True, times=2)
 
     label = "train mode, the default dropout, w_1 and w_2 give each number back"
     return Case(label, draw, random=True)
@@ -125,14 +126,15 @@ def layer(
     training: bool = False,
     silent: str = "",
     blind: bool = False,
+    near: bool = False,
     before: tuple[int, ...] | None = None,
 ) -> Case:
     """A layer of these sizes (d_model, num_heads, d_ff), x (B, T, d_model), a mask of this shape.
 
     The sublayer ``silent`` gives zeros. Of ``units`` see `few_units`; 0 uses all inner features.
     Where words are ``blind``, the mask's first row shows nothing, or that of one head, where each head
-    has its own. With ``before``, the layer was used on other words, with a mask of this shape, () for
-    none.
+    has its own. With ``near``, it shows each word itself and the two before it. With ``before``, the layer
+    was used on other words, with a mask of this shape, () for none.
     """
 
     def draw(randn: Randn) -> Build:
@@ -144,7 +146,7 @@ def layer(
         if mask and blind and HEADS in mask[1:-2]:
             arguments.append(drawn_mask_of_heads(randn, mask))
         elif mask:
-            arguments.append(drawn_mask(randn, mask, blind))
+            arguments.append(near_mask(T) if near else drawn_mask(randn, mask, blind))
         others = [] if before is None else [randn(B, T, d_model)]
         others += [drawn_mask(randn, before)] if before else []
         return Build(
@@ -259,7 +261,9 @@ TWO_MAPS = feed_forward.step(
     network(B=12, T=6, d_model=6, d_ff=3),
     network(B=2, T=1, d_model=5, d_ff=5),
     network(B=3, T=4, d_model=5, d_ff=9, again=True),
-    network(B=2, T=150, d_model=40, d_ff=130),
+    network(B=2, T=150, d_model=2, d_ff=3),
+    network(B=2, T=2, d_model=40, d_ff=3),
+    network(B=2, T=2, d_model=3, d_ff=130),
     judge=word_by_word,
 )
 MAPS_DROP = feed_forward.step(
@@ -295,13 +299,15 @@ ATTENDS = encoder_layer.step(
     layer(B=1, T=4, silent=NETWORK),
     layer(B=2, T=5, silent=NETWORK),
     layer(B=3, T=2, sizes=(10, 1, 4), silent=NETWORK),
-    layer(B=2, T=130, sizes=(33, 11, 4), silent=NETWORK),
+    layer(B=1, T=40, sizes=(3, 1, 2), silent=NETWORK),
+    layer(B=1, T=2, sizes=(33, 11, 4), silent=NETWORK),
 )
 FEEDS_FORWARD = encoder_layer.step(
     "the feed-forward network, with its residual connection and layer_norm2 after the sum",
     1,
     layer(B=1, T=4, silent=ATTENTION),
-    layer(B=12, T=3, sizes=(12, 4, 70), silent=ATTENTION),
+    layer(B=12, T=3, sizes=(4, 2, 3), silent=ATTENTION),
+    layer(B=1, T=2, sizes=(12, 4, 70), silent=ATTENTION),
     layer(B=3, T=1, sizes=(9, 3, 9), silent=ATTENTION),
 )
 MASKED = encoder_layer.step(
@@ -331,6 +337,7 @@ LAYER_MANNERS = encoder_layer.step(
     "gradients",
     1,
     layer(B=2, T=5, units=UNITS, mask=(2, 1, 5, 5)).in_float64(),
+    layer(B=1, T=130, sizes=(3, 1, 2 * UNITS), units=UNITS, mask=(130, 130), near=True),
     layer(B=2, T=5, units=UNITS, before=(5, 5)),
     layer(B=2, T=4, units=UNITS, mask=(2, HEADS, 4, 4), before=(2, HEADS, 4, 4)),
     layer(B=2, T=5, units=UNITS, mask=(5, 5), before=()),

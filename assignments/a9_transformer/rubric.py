@@ -15,6 +15,7 @@ from assignments.common.layers import (
     EVERYTHING,
     KIND,
     READ,
+    READ_SIZES,
     SIZES,
     constant,
     drawn_mask,
@@ -24,6 +25,7 @@ from assignments.common.layers import (
     layer_drops,
     left_to_chance,
     misses_numbers,
+    near_mask,
     reads_all,
     whole_inputs,
 )
@@ -39,6 +41,7 @@ LECTURE = "../../lectures/08_transformer.ipynb"
 D_MODEL, HEADS, D_FF = SIZES
 UNITS = 4  # inner features that are used where a step is not about their number
 LONG = 126  # long enough to count what is dropped
+LONGEST = 260  # of a target that is mostly padding, so that few words are seen
 CROSS = "cross_attn.w_o"
 SUBLAYERS = {  # the last linear map of each, and what it is called
     "self_attn.w_o": "self-attention",
@@ -65,23 +68,27 @@ def layer(
     *,
     self_mask: tuple[int, ...] = (),
     memory_mask: tuple[int, ...] = (),
+    sizes: tuple[int, int, int] = SIZES,
     blind: bool = False,
+    near: bool = False,
     units: int = 0,
     training: bool = False,
     times: int = 1,
     before: bool | None = None,
     **keywords: float,
 ) -> Case:
-    """A decoder layer, x (B, T, d_model), memory (B, S, d_model) and masks of these shapes.
+    """A decoder layer of these sizes, x (B, T, d_model), memory (B, S, d_model), masks of these shapes.
 
     With ``blind``, the masks' first rows show nothing, or that of one head, where each head has its
-    own. With ``before``, the layer was used on other numbers of the same shapes, under other masks;
-    where it is False, without any. Of ``units`` see `few_units`; 0 uses all inner features.
+    own. With ``near``, the self-mask shows each word itself and the two before it. With ``before``, the
+    layer was used on other numbers of the same shapes, under other masks; where it is False, without any.
+    Of ``units`` see `few_units`; 0 uses all inner features.
     """
     masks = self_mask or (T, T), memory_mask or (B, 1, 1, S)
+    width, _, d_ff = sizes
 
     def draw(randn: Randn) -> Build:
-        arguments: list[Any] = [randn(B, T, D_MODEL), randn(B, S, D_MODEL)]
+        arguments: list[Any] = [randn(B, T, width), randn(B, S, width)]
         if self_mask or memory_mask:
             for shape in (self_mask, memory_mask):
                 one_head = blind and HEADS in shape[1:-2]
@@ -89,13 +96,15 @@ def layer(
                 arguments.append(
                     drawn_mask(randn, shape, blind) if shape and not one_head else drawn
                 )
+        if near:
+            arguments[2] = near_mask(T)
         others: list[Any] = []
         if before is not None:
-            others = [randn(B, T, D_MODEL), randn(B, S, D_MODEL)]
+            others = [randn(B, T, width), randn(B, S, width)]
             others += [drawn_mask(randn, shape) for shape in masks if before]
-        state = few_units(randn, D_MODEL, D_FF, units, of="feed_forward.") if units else {}
+        state = few_units(randn, width, d_ff, units, of="feed_forward.") if units else {}
         return Build(
-            SIZES,
+            sizes,
             keywords,
             arguments,
             state=state,
@@ -106,6 +115,7 @@ def layer(
         )
 
     label = told(training, B=B, T=T, S=S, self_mask=self_mask, memory_mask=memory_mask, **keywords)
+    label += f", d_model={width}, num_heads={sizes[1]}, {d_ff=}" * (sizes != SIZES)
     label += ", rows that show nothing" * blind + ", called twice" * (times > 1)
     if before is not None:
         label += f", used before with {'other' if before else 'no'} masks"
@@ -120,6 +130,7 @@ def model(
     *,
     num_layers: int = 2,
     d_model: int = D_MODEL,
+    num_heads: int = HEADS,
     training: bool = False,
     vocabularies: tuple[int, int] = (17, 13),
     again: str = "",
@@ -142,7 +153,7 @@ def model(
 
         lengths = source_lengths(B, S), target_lengths(B, T)
         return Build(
-            (src_vocab, tgt_vocab, d_model, HEADS, num_layers, D_FF),
+            (src_vocab, tgt_vocab, d_model, num_heads, num_layers, D_FF),
             keywords,
             takes(method, *lengths),
             method,
@@ -160,19 +171,20 @@ def model(
 
 def whole_memory() -> Case:
     """A decoder whose one layer `misses_numbers` of the memory, and whose logits are its result."""
-    layer_is = constant(dict.fromkeys(SUBLAYERS, 0.0), D_MODEL, D_FF) | misses_numbers(CROSS)
+    width, heads, d_ff = READ_SIZES
+    layer_is = constant(dict.fromkeys(SUBLAYERS, 0.0), width, d_ff) | misses_numbers(CROSS)
     for number in (1, 2, 3):  # the first norm gives the same word everywhere
-        layer_is[f"layer_norm{number}.weight"] = torch.full((D_MODEL,), float(number > 1))
+        layer_is[f"layer_norm{number}.weight"] = torch.full((width,), float(number > 1))
         layer_is[f"layer_norm{number}.bias"] = (EVEN + KIND) * (number == 1)
     state = {f"decoder_layers.0.{name}": value for name, value in layer_is.items()}
-    state |= {"generator.weight": torch.eye(D_MODEL), "generator.bias": torch.zeros(D_MODEL)}
+    state |= {"generator.weight": torch.eye(width), "generator.bias": torch.zeros(width)}
 
     def draw(randn: Randn) -> Build:
         src, tgt = (
-            torch.randint(1, words, (4, READ), generator=randn.generator) for words in (17, D_MODEL)
+            torch.randint(1, words, (1, READ), generator=randn.generator) for words in (17, width)
         )
-        sizes = 17, D_MODEL, D_MODEL, HEADS, 1, D_FF
-        arguments = [tgt, even_words(randn, 4), src]
+        sizes = 17, width, width, heads, 1, d_ff
+        arguments = [tgt, even_words(randn), src]
         return Build(sizes, {}, arguments, "decode", state=state, training=True)
 
     label = "decode, train mode, the default dropout, the logits show whether a number is missing in what is read"
@@ -197,7 +209,9 @@ def source_lengths(batch: int, length: int) -> list[int]:
 
 
 def target_lengths(batch: int, length: int) -> list[int]:
-    """How many real tokens each target has; only batches of three are padded, by one more a row."""
+    """How many real tokens each target has; only batches of three, by one more a row, and the longest are padded."""
+    if length == LONGEST:
+        return [3] * batch
     return [max(1, length - b) if batch == 3 else length for b in range(batch)]
 
 
@@ -361,14 +375,15 @@ ASSEMBLED = decoder_layer.step(
     layer(B=2, T=3, S=5),
     layer(B=2, T=1, S=5),
     layer(B=2, T=4, S=1),
-    layer(B=2, T=70, S=130),
+    layer(B=1, T=40, S=2, sizes=(3, 1, 2)),
+    layer(B=1, T=2, S=130, sizes=(3, 1, 2)),
 )
 MASKED = decoder_layer.step(
     "self_mask hides in self-attention, memory_mask in cross-attention",
     1,
     layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)),
     layer(B=3, T=4, S=6, units=UNITS, self_mask=(3, 1, 4, 4)),
-    layer(B=12, T=4, S=6, units=UNITS, memory_mask=(12, 1, 1, 6)),
+    layer(B=12, T=2, S=3, sizes=(6, 3, 2 * UNITS), units=UNITS, memory_mask=(12, 1, 1, 3)),
     layer(B=2, T=3, S=5, units=UNITS, memory_mask=(3, 5)),
     layer(B=2, T=4, S=4, units=UNITS, self_mask=(4, 4), memory_mask=(2, 1, 4, 4)),
     layer(B=2, T=3, S=5, units=UNITS, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5)),
@@ -397,6 +412,7 @@ LAYER_MANNERS = decoder_layer.step(
     "float64, untouched inputs, any memory layout, rows that see nothing, gradients",
     1,
     layer(B=2, T=3, S=5, units=UNITS).in_float64(),
+    layer(B=1, T=130, S=2, sizes=(3, 1, 2 * UNITS), units=UNITS, self_mask=(130, 130), near=True),
     layer(B=2, T=3, S=5, units=UNITS, before=True),
     layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=True),
     layer(B=2, T=3, S=5, units=UNITS, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=False),
@@ -425,8 +441,9 @@ ENCODES = encoder_decoder.step(
     1,
     model("encode", B=2, S=5, T=3, num_layers=0),
     model("encode", B=1, S=4, T=3, num_layers=1),
-    model("encode", B=3, S=7, T=3, vocabularies=(613, 13)),
-    model("encode", B=12, S=5, T=3, num_layers=1, again="encode"),
+    model("encode", B=3, S=7, T=3, d_model=6, vocabularies=(613, 13)),
+    model("encode", B=12, S=5, T=3, num_layers=1, d_model=6),
+    model("encode", B=3, S=5, T=3, num_layers=1, d_model=6, again="encode"),
     judge=REAL_SOURCE,
 )
 DECODES = encoder_decoder.step(
@@ -434,31 +451,41 @@ DECODES = encoder_decoder.step(
     2,
     model("decode", B=1, S=4, T=3, num_layers=0),
     model("decode", B=1, S=4, T=5, num_layers=1),
-    model("decode", B=2, S=6, T=5, vocabularies=(17, 613)),
+    model("decode", B=2, S=6, T=4),
+    model("decode", B=1, S=3, T=2, num_layers=1, vocabularies=(17, 613)),
     model("decode", B=2, S=5, T=3, num_layers=1, again="decode"),
-    model("decode", B=4, S=5, T=3, num_layers=1, again="encode"),
+    model("decode", B=4, S=5, T=3, num_layers=1, d_model=6, again="encode"),
     # Results at padding are free, and so is the wording of an error. Either would differ
     # from that of a named mistake, so such cases are not used to recognise one: in eval mode,
     # `random` says no more.
-    replace(model("decode", B=3, S=7, T=4, pad_id=3), random=True),
+    replace(model("decode", B=3, S=7, T=4, num_layers=1, pad_id=3), random=True),
     model("decode", B=2, S=5, T=1),
     judge=REAL_TARGET,
 )
 TOGETHER = encoder_decoder.step(
     "forward: both together, for any number of layers, pad_id, width and max_len",
     1,
-    model("forward", B=2, S=5, T=3),
-    model("forward", B=2, S=5, T=4, num_layers=7),
-    model("forward", B=2, S=5, T=3, num_layers=1, again="forward"),
-    model("forward", B=2, S=7, T=5, pad_id=4),
+    model("forward", B=2, S=5, T=3, d_model=6),
+    model("forward", B=1, S=4, T=3, num_layers=7, d_model=6),
+    model("forward", B=2, S=5, T=3, num_layers=1, d_model=6, again="forward"),
+    model("forward", B=2, S=7, T=5, d_model=6, pad_id=4),
     model("forward", B=2, S=5, T=3, d_model=9),
     model("forward", B=2, S=4, T=3, num_layers=1, vocabularies=(15, 15)),
-    model("forward", B=2, S=6, T=6, max_len=6),
+    model("forward", B=2, S=6, T=6, d_model=6, max_len=6),
     model("forward", B=1, S=128, T=128, num_layers=0),  # the default max_len is enough
     model("forward", B=1, S=133, T=134, num_layers=0, max_len=135),
+    # longer than masks of a fixed size
     model(
-        "forward", B=1, S=2, T=1030, num_layers=1, max_len=1040
-    ),  # longer than masks of a fixed size
+        "forward",
+        B=1,
+        S=2,
+        T=LONGEST,
+        num_layers=1,
+        d_model=2,
+        num_heads=1,
+        vocabularies=(5, 4),
+        max_len=270,
+    ),
     kept("pad_id", 4),
     *(
         replace(
@@ -473,16 +500,16 @@ TOGETHER = encoder_decoder.step(
 MODEL_DROPS = encoder_decoder.step(
     "dropout in train mode, also on the sum of word and position; float64, gradients",
     1,
-    model("forward", B=2, S=7, T=5, dropout=0.0, training=True),
-    model("forward", B=2, S=5, T=3, dropout=EVERYTHING, training=True),
+    model("forward", B=2, S=5, T=4, d_model=6, dropout=0.0, training=True),
+    model("forward", B=2, S=5, T=3, d_model=6, dropout=EVERYTHING, training=True),
     model("encode", B=1, S=5, T=3, dropout=EVERYTHING, training=True),
     replace(model("encode", B=1, S=LONG, T=3, num_layers=0, training=True), random=True),
     whole_memory(),
-    model("forward", B=2, S=5, T=3, dropout=0.7),
-    model("forward", B=2, S=5, T=3).in_float64(),
+    model("forward", B=2, S=5, T=3, d_model=6, dropout=0.7),
+    model("forward", B=2, S=5, T=3, d_model=6).in_float64(),
     model("forward", B=2, S=1, T=1, d_model=9).in_float64(),  # √9 is the same in float32
-    model("forward", B=2, S=5, T=3).with_gaps(),
-    model("forward", B=2, S=5, T=3, num_layers=1).with_gradients(),
+    model("forward", B=2, S=5, T=3, d_model=6).with_gaps(),
+    model("forward", B=2, S=5, T=3, num_layers=1, d_model=6).with_gradients(),
     judge=model_drops,
     strict=True,
 )

@@ -29,11 +29,11 @@ def each_word(change: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
 def mapped(layer: nn.Linear, word: Tensor) -> Tensor:
     """What a linear map makes of one word (D,)."""
-    made = []
-    for i in range(layer.out_features):
-        total = word.new_zeros(()) if layer.bias is None else layer.bias[i]
-        for j in range(layer.in_features):
-            total = total + layer.weight[i, j] * word[j]
+    made, bias = [], layer.bias
+    for i, row in enumerate(layer.weight):
+        total = word.new_zeros(()) if bias is None else bias[i]
+        for weight, number in zip(row, word, strict=True):
+            total = total + weight * number
         made.append(total)
     return torch.stack(made)
 
@@ -45,11 +45,11 @@ def rectified(word: Tensor) -> Tensor:
 
 def normed(norm: nn.LayerNorm, word: Tensor) -> Tensor:
     """Layer norm of one word (D,)."""
-    D = len(word)
+    D, weight, bias = len(word), norm.weight, norm.bias
     mean = sum(word[j] for j in range(D)) / D
     variance = sum((word[j] - mean) * (word[j] - mean) for j in range(D)) / D
     root = (variance + norm.eps) ** 0.5
-    return torch.stack([(word[j] - mean) / root * norm.weight[j] + norm.bias[j] for j in range(D)])
+    return torch.stack([(word[j] - mean) / root * weight[j] + bias[j] for j in range(D)])
 
 
 def shares(scores: Numbers) -> list[Tensor]:

@@ -30,4 +30,10 @@ DEARER: dict[str, dict[str, str]] = {
     "row_sums_under_dropout": {
         "sums_repaired": "its draws are its own, so no means are seen to be those of the mistake",
     },
+    "TransformerLayer": {
+        "LayerWithTheNormFirst": "it drops attention weights as well, so no other draw of its falls as the mistake's",
+    },
+    "greedy_decode": {
+        "decoded_with_ends_that_cancel_out": "where ends come at once, it may also stop before max_len",
+    },
 }

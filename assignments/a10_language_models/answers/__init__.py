@@ -8,5 +8,6 @@ from assignments.a10_language_models.answers import (  # noqa: F401 (each fills 
     published,
     right_at_first,
     sample_next,
+    slow,
 )
 from assignments.a10_language_models.answers.bank import BANK  # noqa: F401

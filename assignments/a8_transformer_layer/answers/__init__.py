@@ -4,6 +4,7 @@ from assignments.a8_transformer_layer.answers import (  # noqa: F401 (each fills
     positionwise_feed_forward,
     published,
     right_at_first,
+    slow,
     transformer_layer,
 )
 from assignments.a8_transformer_layer.answers.bank import BANK  # noqa: F401

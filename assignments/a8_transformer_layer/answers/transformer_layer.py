@@ -302,7 +302,7 @@ class LayerWithUnbiasedNorms(LayerInTwoLines):
         self.layer_norm1, self.layer_norm2 = self.Norm(d_model), self.Norm(d_model)
 
 
-@BANK.wrong("TransformerLayer", told=("all the same", "wrong with several sentences"))
+@BANK.wrong("TransformerLayer", told=("in another order", "wrong with several sentences"))
 class LayerForOneSentence(Taken):
     def forward(self, x, mask=None):
         return super().forward(x[:1]).expand_as(x)

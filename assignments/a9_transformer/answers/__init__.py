@@ -5,6 +5,7 @@ from assignments.a9_transformer.answers import (  # noqa: F401 (each fills the b
     greedy_decode,
     published,
     right_at_first,
+    slow,
     transformer,
 )
 from assignments.a9_transformer.answers.bank import BANK  # noqa: F401

@@ -149,7 +149,7 @@ class LayerForSentencesOfOneLength(Taken):
         return super().forward(x, memory.reshape(x.shape), self_mask, memory_mask)
 
 
-@BANK.wrong("DecoderLayer", told="all the same")
+@BANK.wrong("DecoderLayer", told="in another order")
 class LayerForOneSentence(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         result = super().forward(x[:1], memory[:1])

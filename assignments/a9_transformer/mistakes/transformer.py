@@ -314,10 +314,13 @@ class EncoderDecoderDecode:
 
 @encoder_decoder.mistakes_in(Model.through, costs=TOGETHER)
 class EncoderDecoderThrough:
-    def every_layer_reads_the_embeddings(self, blocks, x, *others):
+    @variants("others", ("", "encoder_layers", "decoder_layers"))
+    def every_layer_reads_the_embeddings(self, blocks, x, *masks, others):
         """Each of your layers starts again from the embeddings, so only the last one counts. Each
         should read the output of the one before."""
-        return blocks[-1](x, *others) if len(blocks) else x
+        if blocks is getattr(self, others, None):
+            return Model.through(self, blocks, x, *masks)
+        return blocks[-1](x, *masks) if len(blocks) else x
 
     @costs(ENCODES)
     @message(ON_TOP.format(""))
