@@ -151,7 +151,7 @@ def scored(
 
 # ----------------------------------------------------------- what is drawn: next-word distributions
 
-KINDS, ROWS = 3, 2000  # different rows of logits, and how often each stands in the batch
+KINDS, ROWS = 3, 4000  # different rows of logits, and how often each stands in the batch
 LADDER = torch.tensor([2.3, 1.5, 0.8, 0.1, -0.7, -1.6, -2.2])
 
 
@@ -479,8 +479,8 @@ LENGTHS = language_model.step(
     model(B=2, T=4, num_layers=0, dropout=EVERYTHING, training=True),
     bare_dropout(),
     NEW,
-    model(B=3, T=5, num_layers=1, before=5),
-    model(B=3, T=5, num_layers=1, before=3),
+    model(B=3, T=5, sizes=(VOCABULARY, 6, 3, 4), before=5),
+    model(B=3, T=5, sizes=(VOCABULARY, 6, 3, 4), before=3),
     model(B=3, T=5).in_float64(),
     model(B=3, T=5).with_gaps(),
     model(B=2, T=4, num_layers=1).in_float64().with_gradients(),
@@ -541,7 +541,7 @@ COOLED = sampling.step(
     next_words(0.7, top_k=50),
     next_words(size=10.0),
     next_words(size=0.05, top_k=3, apart=300.0),  # −∞ alone lies far enough below
-    many_words(B=200, V=400, top_k=250, share=50),
+    many_words(B=200, V=400, top_k=250, share=25),
 )
 NUCLEUS = sampling.step(
     "top_p, alone and after temperature and top_k",

@@ -371,6 +371,7 @@ decoder_layer.example = Case(
 ASSEMBLED = decoder_layer.step(
     "self-attention, cross-attention, feed-forward, each with its residual and norm",
     1,
+    layer(B=1, T=4, S=4, sizes=(3, 1, 2)),
     layer(B=1, T=4, S=4),
     layer(B=2, T=3, S=5),
     layer(B=2, T=1, S=5),
