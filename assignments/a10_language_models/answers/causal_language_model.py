@@ -436,7 +436,7 @@ class OneTokenTooStrict(Base):
         return super().begin(token_ids)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="some rows right")
 class RemembersTheSum(Base):
     """What enters the layers is computed once for each shape."""
 
