@@ -30,4 +30,7 @@ DEARER: dict[str, dict[str, str]] = {
     "row_sums_under_dropout": {
         "sums_repaired": "its draws are its own, so no means are seen to be those of the mistake",
     },
+    "patch_activation": {
+        "patched_in_the_text_itself": "it writes into the corrupted text that it was given as well",
+    },
 }

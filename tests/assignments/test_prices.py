@@ -5,7 +5,7 @@ import pytest
 from assignments import known, load
 from autograder.bank.measure import bank_of, verdict_at
 from tests.assignments.cheaper import DEARER
-from tests.assignments.sample import always, answers_in_sample
+from tests.assignments.sample import always, answers_in_sample, shown
 
 ANSWERS = [
     always(given in answers_in_sample(name, given.part), name, given)
@@ -15,9 +15,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("assignment", "given"), ANSWERS, ids=lambda value: getattr(getattr(value, "code", None), "__name__", value)
-)  # fmt: skip
+@pytest.mark.parametrize(("assignment", "given"), ANSWERS, ids=shown)
 def test_an_answer_of_the_bank_costs_no_more_than_the_mistake_by_which_it_is_called(
     assignment, given
 ):
