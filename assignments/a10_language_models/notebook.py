@@ -711,7 +711,7 @@ print("✓ learn_merges")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a10_language_models.ipynb
 # ```
 #

@@ -610,7 +610,7 @@ print("✓ online_softmax_attention")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a11_fast_attention.ipynb
 # ```
 #

@@ -560,7 +560,7 @@ print("✓ ModernBlock")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a12_modern_block.ipynb
 # ```
 #

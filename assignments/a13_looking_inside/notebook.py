@@ -685,7 +685,7 @@ print("✓ logit_lens")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a13_looking_inside.ipynb
 # ```
 #

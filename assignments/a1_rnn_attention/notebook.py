@@ -464,7 +464,7 @@ print("✓ BahdanauAttention")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a1_rnn_attention.ipynb
 # ```
 #

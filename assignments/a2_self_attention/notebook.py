@@ -368,7 +368,7 @@ print("✓ is_permutation_equivariant")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a2_self_attention.ipynb
 # ```
 #

@@ -518,7 +518,7 @@ print("✓ scaled_dot_product_attention")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a3_scaled_dot_product_attention.ipynb
 # ```
 #

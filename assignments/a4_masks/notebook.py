@@ -426,7 +426,7 @@ print("✓ shift_right")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a4_masks.ipynb
 # ```
 #

@@ -556,7 +556,7 @@ print("✓ MultiHeadAttention")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a5_multi_head_attention.ipynb
 # ```
 #

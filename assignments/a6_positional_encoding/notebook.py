@@ -447,7 +447,7 @@ except NotImplementedError as error:
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a6_positional_encoding.ipynb
 # ```
 #

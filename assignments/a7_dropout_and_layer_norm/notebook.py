@@ -832,7 +832,7 @@ for _ in range(5):
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a7_dropout_and_layer_norm.ipynb
 # ```
 #

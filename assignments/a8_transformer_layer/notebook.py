@@ -508,7 +508,7 @@ print("✓ TransformerLayer")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a8_transformer_layer.ipynb
 # ```
 #

@@ -702,7 +702,7 @@ print("✓ greedy_decode")
 #
 # **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
+# ```sh
 # !python -m autograder check a9_transformer.ipynb
 # ```
 #
