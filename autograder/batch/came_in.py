@@ -56,6 +56,10 @@ class Times:
     def __contains__(self, student: str) -> bool:
         return student in self._kept
 
+    def get(self, student: str) -> datetime | None:
+        """When a student's work came in; None if that is not known."""
+        return self._kept.get(student)
+
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the time that has waited for it."""
         if submission.student_id in self._kept:

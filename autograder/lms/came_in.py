@@ -13,11 +13,10 @@ from autograder.batch.course import open_assignment
 from autograder.batch.csv_file import TableError
 from autograder.batch.run_lock import open_gradebook
 from autograder.files import printable
-from autograder.lms.platform import EMPTY, GradebookCsv
+from autograder.lms.platform import EMPTY, TIME, GradebookCsv
 from autograder.lms.roster import STUDENT, everybody_in, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
 
-TIME = "time"
 # what programs write for no time lies before, and what people mistype often ahead of every clock
 EARLIEST, ZONES = datetime(2000, 1, 1), timedelta(days=1)
 LATE = timedelta(minutes=1)  # the least that a mark proves, which does not say by how much
