@@ -12,6 +12,8 @@ from autograder.batch.roster import roster_of
 from autograder.batch.run_lock import open_gradebook
 from autograder.batch.term import TERM, term_of
 
+KINDS = ("email", "id")  # what a platform may know a student by besides our own id
+
 
 @dataclass(frozen=True)
 class Known:
