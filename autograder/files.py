@@ -13,8 +13,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 
-from autograder.bounds import LONGEST_NAME
-
 LONGEST_TEXT = 400
 # what a machine says that has no room, for whatever it was asked
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
@@ -156,12 +154,6 @@ def plain_name(text: str) -> str:
     """
     letters = "".join(sign if sign.isalnum() or sign in "-_.@+, " else "_" for sign in text)
     return letters.strip(" .")[:100].lstrip("-") or "_"
-
-
-def names_folder(student: str) -> bool:
-    """Whether an id can be the name of a student's folder; one that is hidden or looks like an option is none."""
-    odd = "/" in student or "\\" in student or printable(student) != student
-    return not odd and 0 < len(student.encode()) <= LONGEST_NAME and student[0] not in ".-"
 
 
 def digest_of(text: str) -> str:

@@ -25,6 +25,7 @@ from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from sqlalchemy import Row
 
 from autograder.batch.course import open_course
+from autograder.batch.points import counted
 from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult, due_of
 from autograder.files import write_whole
@@ -188,7 +189,7 @@ def standings(course: Path) -> tuple[int, list[Standing]]:
 
 
 def _standing(course: Path, name: str, rows: Sequence[Row]) -> Standing:
-    points = [max(0.0, row.score - row.late_submission_penalty) for row in rows]
+    points = [counted(row.score, row.late_submission_penalty) for row in rows]
     dues = [due_of(row.duedate, row.extension) for row in rows]
     return Standing(
         name,

@@ -12,6 +12,7 @@ from pathlib import Path
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from nbgrader.plugins import ExportPlugin
 
+from autograder.batch.points import counted
 from autograder.batch.table import csv_text
 from autograder.files import harmless, write_whole
 from autograder.order import by_number
@@ -62,5 +63,5 @@ def _row(
     return (
         assignment.name, assignment.duedate, submission and submission.timestamp,
         student.id, student.last_name, student.first_name, student.email,
-        score, penalty, max(0.0, score - penalty), assignment.max_score,
+        counted(score), penalty, counted(score, penalty), assignment.max_score,
     )  # fmt: skip

@@ -19,7 +19,6 @@ from autograder.bounds import LONGEST_NAME
 from autograder.files import (
     cut,
     is_rounded,
-    names_folder,
     plain_id,
     printable,
     usual_id,
@@ -103,6 +102,12 @@ def _refuse_odd(table: Table, row: Row, student: str, path: Path) -> None:
             f"{path}: expected an id in line {row.line}, found “{student}”, which a spreadsheet makes of a long "
             "number. Let it take the column for text, and save the list again"
         )
+
+
+def names_folder(student: str) -> bool:
+    """Whether an id can be the name of a student's folder; one that is hidden or looks like an option is none."""
+    odd = "/" in student or "\\" in student or printable(student) != student
+    return not odd and 0 < len(student.encode()) <= LONGEST_NAME and student[0] not in ".-"
 
 
 def enrol(course: Path, roster: Roster) -> None:

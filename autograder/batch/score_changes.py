@@ -17,6 +17,7 @@ from nbgrader.api import (
 )
 
 from autograder.batch.cell_migration import ByHand, Change
+from autograder.batch.points import counted
 from autograder.batch.table import padded, rows_in, width, wrapped, write_csv
 from autograder.files import harmless, printable
 from autograder.grade.report import CHECK
@@ -44,7 +45,7 @@ class Scores:
 
     @property
     def total(self) -> float:
-        return max(0.0, sum(cell.score for cell in self.cells.values()) - self.penalty)
+        return counted(sum(cell.score for cell in self.cells.values()), self.penalty)
 
     @property
     def of(self) -> float:

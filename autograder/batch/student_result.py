@@ -9,6 +9,7 @@ from typing import Any
 
 from autograder.batch.entries import Entry, points_of
 from autograder.batch.findings import Finding, findings_in
+from autograder.batch.points import counted
 from autograder.batch.run import grader_digest
 from autograder.batch.same_code import Definitions, courses_own
 from autograder.checks.verdicts import SIGNS
@@ -171,8 +172,8 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     }
     row = StudentResult(
         student,
-        max(0.0, entry.score() - penalty),
-        sum(entry.worth.values()),
+        counted(entry.score(), penalty),
+        counted(sum(entry.worth.values())),
         possible={part: entry.of(check) for part, check in checks.items()},
         came_in=submission.timestamp,
         due=due_of(submission.assignment.duedate, submission.extension),

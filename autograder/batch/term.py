@@ -27,6 +27,7 @@ from autograder.batch.final_mark import (
     read_rules,
     refuse_unknown,
 )
+from autograder.batch.points import counted
 from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.errors import CourseError
 from autograder.files import cut, harmless, meant, plain_id, printable
@@ -178,7 +179,7 @@ def _standings(gradebook: Any) -> dict[str, Standing]:
     )
     names = dict(gradebook.db.execute(select(Assignment.id, Assignment.name)).all())
     for student, assignment, score, waits in gradebook.db.execute(scores):
-        points = max(0.0, (score or 0.0) - penalties[student, assignment])
+        points = counted(score or 0.0, penalties[student, assignment])
         if math.isfinite(score or 0.0) and math.isfinite(points):
             known[student].points[names[assignment]] = points
         else:

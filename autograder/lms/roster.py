@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.batch.csv_file import Row, TableError, read_table
-from autograder.batch.roster import FILE
+from autograder.batch.roster import FILE, names_folder
 from autograder.batch.roster import roster_of as list_of
 from autograder.errors import CourseError
 from autograder.files import (
     is_rounded,
-    names_folder,
     plain_id,
     printable,
     usual_id,

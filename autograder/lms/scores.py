@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.batch.csv_file import Row, TableError, as_number, number_in
+from autograder.batch.points import as_written
 from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
 from autograder.errors import CourseError
@@ -108,11 +109,14 @@ def transfer_of(course: Path, assignment: str, path: Path, options: Options) -> 
         if student.waits and not options.also_waiting:
             transfer.waiting.append(name)
             continue
-        points = student.points * (possible / of if options.scale else 1)
         old = number_in(row[column])
-        if not math.isfinite(points):
+        if not math.isfinite(student.points):
             transfer.stay[name] = "the gradebook holds a score without end"
-        elif why := sheet.stays(row, column, points):
+            continue
+        points = as_written(student.points)
+        if options.scale:
+            points *= as_written(possible) / as_written(of)
+        if why := sheet.stays(row, column, float(points)):
             transfer.stay[name] = why
         elif old is not None and as_number(old) == as_number(points):
             transfer.same.append(name)
