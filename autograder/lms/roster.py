@@ -28,6 +28,7 @@ from autograder.lms.gradebook import KINDS, Known, students_in
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile
 
+SHARED = "shared by several rows or students, so that it names nobody"
 STUDENT = "student"  # names the column with ids in a table of one's own
 
 
@@ -55,7 +56,7 @@ class Matching:
         rows: of each student.
         missing: students without a row.
         strangers: rows without a student.
-        shared: ids that several students or several rows have, so that they say nothing.
+        shared: ids that several students or several rows have, so that they say nothing; these are on neither side.
     """
 
     rows: dict[str, Row]
@@ -75,14 +76,14 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
     matched = {
         ours[0]: theirs[0] for ours, theirs in by_id.values() if len(ours) == len(theirs) == 1
     }
-    matched_rows = set(matched.values())
+    shared = sorted(key for key, found in by_id.items() if max(map(len, found)) > 1)
+    left_over = {*matched.values(), *(row for key in shared for row in by_id[key][1])}
+    ours = {*matched, *(student for key in shared for student in by_id[key][0])}
     return Matching(
         matched,
-        missing=[student for student in students if student not in matched],
-        strangers=[row for row in rows if row not in matched_rows],
-        shared=sorted(
-            key for key, (ours, theirs) in by_id.items() if max(len(ours), len(theirs)) > 1
-        ),
+        missing=[student for student in students if student not in ours],
+        strangers=[row for row in rows if row not in left_over],
+        shared=shared,
     )
 
 

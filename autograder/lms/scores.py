@@ -14,7 +14,7 @@ from autograder.errors import CourseError
 from autograder.files import plain_id, printable, without_zeros
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
-from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
+from autograder.lms.roster import SHARED, Matching, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
 
 
@@ -205,6 +205,6 @@ def summary_of(transfer: Transfer) -> Summary:
         "here as well but for zeros before the number, which a spreadsheet has dropped from one of the two",
         [one for one in nearly if one and without_zeros(one) in missing],
     )
-    summary.tell("shared by several, which names nobody", matching.shared)
+    summary.miss(SHARED, matching.shared)
     summary.lines += sheet.table.doubts
     return summary

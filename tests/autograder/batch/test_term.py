@@ -90,7 +90,7 @@ def test_the_marks_are_those_worked_out_by_hand(course, capsys):
     assert rows["anna"]["last name"] == "'=Å"
     assert rows["bo"]["remarks"] == "dropped: a10_tenth; handed in nothing: a10_tenth, a13_more"
     said = capsys.readouterr().out
-    assert re.search(r"^anna +8 +12 +10 +4 +94\.0  A$", said, re.MULTILINE)
+    assert re.search(r"^=Å, Anna  anna +8 +12 +10 +4 +94\.0  A$", said, re.MULTILINE)
     assert "2 of 4 have passed" in said
 
 
@@ -120,6 +120,69 @@ def test_an_assignment_that_came_in_and_is_not_graded_at_all_is_not_forgotten(co
     )
     assert term(course, "--so-far") == 0
     assert f"left out: {ASSIGNMENT}" in capsys.readouterr().out
+
+
+def test_an_assignment_that_nobody_handed_in_is_not_left_out_without_a_word(course, capsys):
+    """Without weights nothing says whether it counts, and the marks would look final."""
+    rules = course / "term.toml"
+    rules.write_text("pass_at = 50\n", encoding="utf-8")
+    assert term(course) == 2
+    said = capsys.readouterr().err
+    assert f"expected scores of {ASSIGNMENT} in the gradebook, found none" in said
+    assert "Without [weights] whatever is taught may count" in said
+    assert not (course / "grading/term/marks.csv").exists()
+    assert term(course, "--so-far") == 0
+    assert f"left out: {ASSIGNMENT}" in capsys.readouterr().out
+
+
+def test_what_has_a_due_date_is_what_may_count(course, capsys):
+    for name in ("a1_first", "a2_second"):
+        (course / "solutions" / name).mkdir()
+        (course / "solutions" / name / f"{name}.ipynb").write_text("{}")
+    dates = "pass_at = 50\nzone = 'UTC'\n[due]\na1_first = 2026-10-12T12:00:00\n"
+    (course / "term.toml").write_text(dates, encoding="utf-8")
+    assert term(course) == 0
+    assert f"{ASSIGNMENT}" not in capsys.readouterr().out
+    (course / "term.toml").write_text(f"{dates}{ASSIGNMENT} = 2026-10-19T12:00:00\n")
+    assert term(course) == 2
+    assert f"expected scores of {ASSIGNMENT} in" in capsys.readouterr().err
+
+
+def test_who_joined_after_the_last_grading_has_a_row(course, capsys):
+    people = "id,first_name,last_name\nanna,Anna,Ång\nbo,Bo,Berg\ncy,,\ndee,,\nnew,Nia,Adams\n"
+    (course / "students.csv").write_text(people, encoding="utf-8")
+    assert term(course) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^Adams, Nia +new +– +– +– +– +0\.0  not passed$", said, re.MULTILINE)
+    assert "2 of 5 have passed" in said
+    row = table(course)["new"]
+    assert (row["last name"], row["mark"], row["passed"]) == ("Adams", "0.0", "no")
+    assert "handed in nothing: a1_first, a2_second, a10_tenth" in row["remarks"]
+
+
+def test_a_guest_stands_apart_and_is_not_counted(course, capsys):
+    (course / "students.csv").write_text("id\nanna\nbo\ndee\n", encoding="utf-8")
+    (course / "submitted" / "cy" / "a10_tenth").mkdir(parents=True)
+    (course / "submitted" / "eve" / "a10_tenth").mkdir(parents=True)
+    assert term(course) == 0, "a guest's mark that waits keeps nobody's back"
+    said = capsys.readouterr().out
+    assert "2 of 3 have passed" in said
+    head, guests = said.split("not in students.csv, and not counted:")
+    assert " cy " not in head and re.search(r"^ +cy +4 ", guests, re.MULTILINE)
+    assert "not in students.csv" in table(course)["eve"]["remarks"]
+    assert list(table(course)) == ["bo", "dee", "anna", "cy", "eve"]
+
+
+def test_an_assignment_without_points_counts_as_nothing(course, capsys):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        gradebook.add_assignment("a0_survey")
+        gradebook.add_notebook("a0_survey", "a0_survey")
+        gradebook.add_submission("a0_survey", "anna")
+        gradebook.db.commit()
+    (course / "term.toml").write_text(RULES.replace("[bonus]", "a0_survey = 1\n[bonus]"))
+    assert term(course) == 0
+    assert "without points, so that it counts for nothing: a0_survey" in capsys.readouterr().out
+    assert table(course)["anna"]["mark"] == "94.0"
 
 
 def test_a_mark_is_not_final_while_an_answer_waits_for_a_person(course, capsys):

@@ -42,6 +42,9 @@ def times(course):
         ("2026-03-05T23:58Z", "2026-03-05T23:58"),
         ("2026-03-05 23:58+0500", "2026-03-05T18:58"),
         ("05/03/2026 23:58", None),  # in May or in March
+        ("Friday, 5 March 2026, 11:58 PM", None),  # which was a Thursday
+        ("Thu 5 Mar 2026 23:58", "2026-03-05T22:58"),
+        ("Fri 5 Mar 2026 23:58", None),
         ("2026-03-05 23:58 CST", None),  # of Chicago, of China or of Cuba
         ("5 March 2026", None),
         ("5 March, 11:58 PM", None),
@@ -257,7 +260,7 @@ def test_a_time_at_which_nothing_can_have_come_in_is_listed(course, tmp_path, ca
         (
             "student,time\ns001,2026-03-09 10:00\nS001,2026-03-01 10:00\n",
             1,
-            "which names nobody: s001",
+            "so that it names nobody: s001",
         ),
         (
             "student,time,time\ns001,2026-03-09 10:00,2026-03-01 10:00\n",
