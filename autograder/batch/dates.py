@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import re
 import sys
+import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, tzinfo
@@ -31,8 +33,10 @@ from autograder.order import by_number
 if TYPE_CHECKING:  # nbgrader is imported when a command runs
     from nbgrader.api import Gradebook
 
+HANDING_IN = "handing_in.md"  # where students hand in, in the words of whoever teaches
 ADVICE = "docs/term.md says how dates are written"
 SUNDAY = 6
+TABLES = re.compile(r"^\[(?:lectures|due)\].*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
 
 
 class Written(Struct, frozen=True):
@@ -68,6 +72,8 @@ def read_dates(course: Path) -> Dates:
         written = msgspec.convert({key: said[key] for key in PLAN if key in said}, Written)
     except msgspec.ValidationError as error:
         raise CourseError(f"{path}: {error}. {ADVICE}") from None
+    if not (written.lectures or written.due):
+        return Dates()
     zone = _zone(written.zone, path)
     lectures = {
         _known(name, {str(number): number for number in lectures_of(course)}, "lecture", path): _day(name, day, path)
@@ -157,11 +163,13 @@ def _shown(value: object) -> str:
     return printable(cut(str(value), 60))
 
 
-def in_words(when: datetime) -> str:
-    """A due date as students read it."""
-    return (
-        f"{when:%A}, {when.day} {when:%B %Y, %H:%M} ({getattr(when.tzinfo, 'key', when.tzname())})"
-    )
+def without_dates(text: str) -> str:
+    """The text of such a file without its dates, which are one term's; nothing where these cannot be cut out."""
+    rest = TABLES.sub("", text)
+    try:
+        return rest if not {"lectures", "due"} & tomllib.loads(rest).keys() else ""
+    except tomllib.TOMLDecodeError:
+        return ""
 
 
 def odd(dates: Dates, course: Path, now: datetime) -> Iterator[str]:
@@ -214,15 +222,27 @@ def enter(gradebook: Gradebook, due: Mapping[str, datetime], names: Collection[s
     return lines  # fmt: skip
 
 
+def by_day(dates: Dates) -> list[tuple[date, str, str]]:
+    """Day by day: the day, the hour, and what is then."""
+    days = [(day, "", f"lecture {number}") for number, day in dates.lectures.items()]
+    days += [(due.date(), f"{due:%H:%M}", f"{name} is due") for name, due in dates.due.items()]
+    return sorted(days)
+
+
 def as_text(dates: Dates) -> str:
-    """The plan, day by day."""
-    days = [(f"{day}", "", f"lecture {number}", day) for number, day in dates.lectures.items()]
-    days += [
-        (f"{due:%Y-%m-%d}", f"{due:%H:%M}", f"{name} is due", due.date())
-        for name, due in dates.due.items()
-    ]
-    lines = (f"{day}  {of:%a}  {hour:5}  {what}" for day, hour, what, of in sorted(days))
+    """The plan for a terminal."""
+    lines = (f"{day}  {day:%a}  {hour:5}  {what}" for day, hour, what in by_day(dates))
     return "\n".join(lines)
+
+
+def as_table(dates: Dates) -> str:
+    """The plan for students, in Markdown."""
+    zones = {str(getattr(due.tzinfo, "key", due.tzname())) for due in dates.due.values()}
+    hour = f"until ({', '.join(sorted(zones))})" if zones else "until"
+    rows = [f"| day | {hour} | what |", "|---|---|---|"]
+    for day, until, what in by_day(dates):
+        rows.append(f"| {day:%A}, {day.day} {day:%B %Y} | {until} | {what} |")
+    return "\n".join(rows)
 
 
 def add_to(commands: Any) -> None:

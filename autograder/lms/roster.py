@@ -76,7 +76,7 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
     matched = {
         ours[0]: theirs[0] for ours, theirs in by_id.values() if len(ours) == len(theirs) == 1
     }
-    shared = sorted(key for key, found in by_id.items() if max(map(len, found)) > 1)
+    shared = sorted(key for key, found in by_id.items() if max(len(found[0]), len(found[1])) > 1)
     left_over = {*matched.values(), *(row for key in shared for row in by_id[key][1])}
     ours = {*matched, *(student for key in shared for student in by_id[key][0])}
     return Matching(

@@ -4,11 +4,15 @@ import csv
 import os
 import re
 import shutil
+from datetime import UTC, datetime
 
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
+from autograder.batch.dates import as_text as as_plan
+from autograder.batch.dates import odd as odd_dates
+from autograder.batch.dates import read_dates
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
@@ -252,11 +256,17 @@ def test_a_mark_that_is_not_final_stays_out_of_the_platforms_table(course):
 
 def test_the_example_of_the_guide_is_one_for_this_course(tmp_path, capsys):
     guide = (ROOT / "docs/term.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    dates, example = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
     hand_in(tmp_path, {})
-    for folder in (ROOT / "solutions").iterdir():
-        (tmp_path / "solutions" / folder.name).mkdir(exist_ok=True)
-    (tmp_path / "term.toml").write_text(example, encoding="utf-8")
+    shutil.rmtree(tmp_path / "solutions")
+    for name in ("solutions", "lectures"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    zone, tables = dates.split("\n\n", 1)
+    both = f"{zone}\n{example}\n{tables}"
+    (tmp_path / "term.toml").write_text(both, encoding="utf-8")
+    planned = read_dates(tmp_path)
+    assert list(odd_dates(planned, tmp_path, datetime(2026, 10, 1, tzinfo=UTC))) == []
+    assert "2026-10-19  Mon  12:00  a1_rnn_attention is due" in as_plan(planned)
     assert term(tmp_path) == 2  # the names are right, and nothing has been graded
     assert "expected scores of a1_rnn_attention, a2_self_attention" in capsys.readouterr().err
 

@@ -116,6 +116,14 @@ def test_a_copy_of_the_course_is_left_out_and_takes_no_room(course, moodle, tmp_
     assert submitted(course) == {place("s003"): "wei", place("s003", "own.py"): "y"}
 
 
+def test_an_anonymous_archive_of_canvass_names_nobody(course, canvas, tmp_path, capsys):
+    names = f"anon_k3bQz_5001_{NOTEBOOK}", f"LATE_anon_Zx9mA_5002_{NOTEBOOK}"
+    packed = archive(tmp_path / "s.zip", dict.fromkeys(names, "whose?"))
+    assert lms(course, "unpack", packed, "--students", canvas) == 2
+    assert "since the assignment is anonymous on Canvas" in capsys.readouterr().err
+    assert submitted(course) == {}
+
+
 def test_canvass_own_numbers_are_ids_where_no_table_is_given(course, tmp_path):
     packed = archive(
         tmp_path / "s.zip",
