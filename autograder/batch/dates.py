@@ -75,8 +75,10 @@ def read_dates(course: Path) -> Dates:
     if not (written.lectures or written.due):
         return Dates()
     zone = _zone(written.zone, path)
+    there = lectures_of(course)  # none in an archive, which holds assignments alone
+    known = {str(number): number for number in there or range(1, 100)}
     lectures = {
-        _known(name, {str(number): number for number in lectures_of(course)}, "lecture", path): _day(name, day, path)
+        _known(name, known, "lecture", path): _day(name, day, path)
         for name, day in written.lectures.items()
     }  # fmt: skip
     assignments = {name: name for name in assignments_in(course)}

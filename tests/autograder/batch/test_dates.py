@@ -1,6 +1,7 @@
 """A term's dates: read without guessing, held against the calendar, and given to the gradebook."""
 
 import json
+import shutil
 from datetime import UTC, datetime
 
 import pytest
@@ -46,6 +47,13 @@ def due_dates(course):
 def test_without_a_plan_there_are_no_dates(course):
     assert not read_dates(course).due
     assert not read_dates(write(course, "pass_at = 50\n")).due
+
+
+def test_where_only_assignments_are_the_days_of_lectures_stop_nobody(course):
+    """An archive of a course holds no lectures, and is graded all the same."""
+    write(course, FINE)
+    shutil.rmtree(course / "lectures")
+    assert len(read_dates(course).due) == 3
 
 
 def test_a_date_is_in_the_zone_of_the_course_or_has_its_own(course):
