@@ -25,11 +25,11 @@ from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from sqlalchemy import Row
 
 from autograder.batch.course import open_course
-from autograder.batch.points import counted
 from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult, due_of
 from autograder.files import write_whole
 from autograder.order import by_number
+from autograder.points import counted
 
 FEWEST = 20  # students from which a correlation is more than chance
 FILE = "mistakes.json"

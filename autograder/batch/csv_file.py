@@ -17,10 +17,10 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from autograder.batch.points import in_decimals
 from autograder.bounds import LARGEST_TABLE, MOST_ROWS, MOST_TABLE_CELLS
 from autograder.errors import CourseError
 from autograder.grade.submission import read_plain
+from autograder.points import in_decimals
 
 SEPARATORS = ",;\t"
 EXCELS_LINE = re.compile(r'"?sep=([,;\t])"?(?:\r\n|\r|\n)', re.IGNORECASE)

@@ -15,10 +15,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from autograder.batch.points import as_written, in_decimals, rounded
 from autograder.batch.toml_file import read_toml
 from autograder.errors import CourseError
 from autograder.files import listed, meant, printable
+from autograder.points import as_written, in_decimals, rounded
 
 RULES = "term.toml"
 PLAN = ("zone", "lectures", "due")  # keys of the same file that say when, see `dates`

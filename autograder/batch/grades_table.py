@@ -12,10 +12,10 @@ from pathlib import Path
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from nbgrader.plugins import ExportPlugin
 
-from autograder.batch.points import counted
 from autograder.batch.table import csv_text
 from autograder.files import harmless, write_whole
 from autograder.order import by_number
+from autograder.points import counted
 
 COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",

@@ -7,7 +7,7 @@ import math
 from nbgrader.plugins import BasePlugin
 from traitlets import Float
 
-from autograder.batch.points import as_written
+from autograder.points import as_written
 
 DAY = 24 * 60 * 60
 

@@ -17,10 +17,10 @@ from nbgrader.api import (
 )
 
 from autograder.batch.cell_migration import ByHand, Change
-from autograder.batch.points import counted
 from autograder.batch.table import padded, rows_in, width, wrapped, write_csv
 from autograder.files import harmless, printable
 from autograder.grade.report import CHECK
+from autograder.points import counted
 
 PLANNED, WRITTEN, BY_HAND = "changes_planned.csv", "changes.csv", "removed_by_hand.csv"
 HEAD = ("graded (UTC)", "student", "before", "of", "after", "of now", "reasons")

@@ -9,13 +9,13 @@ from typing import Any
 
 from autograder.batch.entries import Entry, points_of
 from autograder.batch.findings import Finding, findings_in
-from autograder.batch.points import counted
 from autograder.batch.run import grader_digest
 from autograder.batch.same_code import Definitions, courses_own
 from autograder.checks.verdicts import SIGNS
 from autograder.faults import fault_of
 from autograder.files import digest_of
 from autograder.grade.report import CHECK, Report
+from autograder.points import counted
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,11 +29,11 @@ from autograder.batch.final_mark import (
     read_rules,
     refuse_unknown,
 )
-from autograder.batch.points import counted
 from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.errors import CourseError
 from autograder.files import cut, harmless, meant, plain_id, printable
 from autograder.order import by_number
+from autograder.points import counted
 
 if TYPE_CHECKING:  # nbgrader is imported when a command runs
     from autograder.batch.roster import Roster
@@ -176,10 +177,19 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     excused = _excused(course / EXCUSED, standings, taught | worth.keys())
     everybody = sorted(
         standings.values(),
-        key=lambda one: (not one.listed, one.last_name, one.first_name, one.student),
+        key=lambda one: (
+            not one.listed,
+            *map(_letters, (one.last_name, one.first_name)),
+            one.student,
+        ),
     )
     marked = [_marked(one, of, rules, excused.get(one.student, ())) for one in everybody]
     return Term(rules, of, missing, tuple(sorted(worthless, key=by_number)), marked)
+
+
+def _letters(name: str) -> str:
+    """By which names are sorted: an Å stands with A."""
+    return unicodedata.normalize("NFKD", name).casefold()
 
 
 def _of_term(course: Path, taught: Collection[str]) -> set[str]:

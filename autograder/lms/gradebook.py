@@ -8,10 +8,10 @@ from pathlib import Path
 from nbgrader.api import MissingEntry
 
 from autograder.batch.course import open_course
-from autograder.batch.points import counted
 from autograder.batch.roster import roster_of
 from autograder.batch.run_lock import open_gradebook
 from autograder.batch.term import TERM, term_of
+from autograder.points import counted
 
 KINDS = ("email", "id")  # what a platform may know a student by besides our own id
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.batch.csv_file import Row, TableError, as_number, number_in
-from autograder.batch.points import as_written
 from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
 from autograder.errors import CourseError
@@ -16,6 +15,7 @@ from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
 from autograder.lms.roster import SHARED, Matching, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
+from autograder.points import as_written
 
 
 @dataclass(frozen=True)

@@ -153,12 +153,13 @@ def test_what_has_a_due_date_is_what_may_count(course, capsys):
 
 
 def test_who_joined_after_the_last_grading_has_a_row(course, capsys):
-    people = "id,first_name,last_name\nanna,Anna,Ång\nbo,Bo,Berg\ncy,,\ndee,,\nnew,Nia,Adams\n"
+    people = "id,first_name,last_name\nanna,Anna,Ång\nbo,Bo,Berg\ncy,,\ndee,,Zorn\nnew,Nia,Adams\n"
     (course / "students.csv").write_text(people, encoding="utf-8")
     assert term(course) == 0
     said = capsys.readouterr().out
     assert re.search(r"^Adams, Nia +new +– +– +– +– +0\.0  not passed$", said, re.MULTILINE)
     assert "2 of 5 have passed" in said
+    assert list(table(course)) == ["cy", "new", "anna", "bo", "dee"]
     row = table(course)["new"]
     assert (row["last name"], row["mark"], row["passed"]) == ("Adams", "0.0", "no")
     assert "handed in nothing: a1_first, a2_second, a10_tenth" in row["remarks"]

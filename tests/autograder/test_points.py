@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from autograder.batch.csv_file import as_number
-from autograder.batch.points import as_written, counted, in_decimals
+from autograder.points import as_written, counted, in_decimals, shown
 from tests.autograder.lms import course_with, edit, lms
 from tests.sample_class import ASSIGNMENT
 
@@ -37,6 +37,14 @@ def test_what_a_computer_adds_up_is_read_as_it_was_meant():
     assert counted(8.995, 1.0) == 7.995
     assert counted(1.0, 2.0) == 0
     assert counted(float("inf")) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("points", "text"),
+    [(10.125, "10.125"), (10, "10"), (100.0, "100"), (2.50, "2.5"), (2 / 3, "0.667"), (0.0005, "0.001"), (1e400, "inf")],
+)  # fmt: skip
+def test_a_page_shows_points_as_they_are(points, text):
+    assert shown(points) == text
 
 
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")

@@ -36,3 +36,10 @@ def in_decimals(number: float | Fraction, decimals: int) -> str:
     value = rounded(number, decimals)
     whole, rest = divmod(abs(value.numerator) * 10**decimals // value.denominator, 10**decimals)
     return f"{'-' * (value < 0)}{whole}" + (f".{rest:0{decimals}d}" if decimals else "")
+
+
+def shown(number: float) -> str:
+    """Points as a page shows them: with up to three decimals, which eighths have."""
+    if not math.isfinite(number):
+        return str(number)
+    return in_decimals(number, 3).rstrip("0").rstrip(".")
