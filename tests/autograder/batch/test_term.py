@@ -165,6 +165,15 @@ def test_who_joined_after_the_last_grading_has_a_row(course, capsys):
     assert "handed in nothing: a1_first, a2_second, a10_tenth" in row["remarks"]
 
 
+def test_the_marks_that_the_guide_shows_are_printed(course, capsys):
+    people = "id,first_name,last_name\nanna,Anna,Ångström\nbo,Bo,Berg\n"
+    (course / "students.csv").write_text(people, encoding="utf-8")
+    assert term(course) == 0
+    guide = (ROOT / "docs/term.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^```text\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert capsys.readouterr().out.startswith(shown)
+
+
 def test_a_guest_stands_apart_and_is_not_counted(course, capsys):
     (course / "students.csv").write_text("id\nanna\nbo\ndee\n", encoding="utf-8")
     (course / "submitted" / "cy" / "a10_tenth").mkdir(parents=True)
