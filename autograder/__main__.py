@@ -9,6 +9,7 @@ python -m autograder anonymous ASSIGNMENT FOLDER [--take-back]
 python -m autograder archive FILE
 python -m autograder restore FILE FOLDER
 python -m autograder next-term FOLDER
+python -m autograder plan
 python -m autograder term [--so-far]
 python -m autograder solution ASSIGNMENT [--to FOLDER]
 python -m autograder lms scores|unpack|came-in|feedback ASSIGNMENT ... [--course FOLDER]
@@ -27,7 +28,7 @@ import traceback
 if __name__ == "__main__":
     gc.disable()  # imports make much and drop little
 try:
-    from autograder.batch import anonymous, archive, extensions, term
+    from autograder.batch import anonymous, archive, dates, extensions, term
     from autograder.batch import command as batch
     from autograder.grade import command as grade
     from autograder.lms import command as lms
@@ -52,6 +53,7 @@ COMMANDS = (
     archive.add_to,
     extensions.add_to,
     archive.add_next_term_to,
+    dates.add_to,
     term.add_to,
     lms.add_to,
     platforms.add_to,

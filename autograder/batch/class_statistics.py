@@ -29,6 +29,7 @@ from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult, due_of
 from autograder.files import write_whole
 from autograder.order import by_number
+from autograder.points import counted
 
 FEWEST = 20  # students from which a correlation is more than chance
 FILE = "mistakes.json"
@@ -188,7 +189,7 @@ def standings(course: Path) -> tuple[int, list[Standing]]:
 
 
 def _standing(course: Path, name: str, rows: Sequence[Row]) -> Standing:
-    points = [max(0.0, row.score - row.late_submission_penalty) for row in rows]
+    points = [counted(row.score, row.late_submission_penalty) for row in rows]
     dues = [due_of(row.duedate, row.extension) for row in rows]
     return Standing(
         name,

@@ -20,6 +20,7 @@ from autograder.batch.course import (
     open_assignment,
     open_course,
 )
+from autograder.batch.dates import enter, read_dates
 from autograder.batch.engine import Engine
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.batch.pool import Pool
@@ -42,10 +43,11 @@ from autograder.sandbox import bubblewrap
 
 @dataclass(frozen=True)
 class Graded:
-    """What a grading gave: a row for each student, and whose score it changed."""
+    """What a grading gave: a row for each student, whose score it changed, and whether the due date is another."""
 
     rows: list[StudentResult]
     changes: ScoreChanges
+    dated: Sequence[str] = ()
 
 
 def grade_class(
@@ -103,6 +105,7 @@ def grade_and_compare(
     kept.mkdir(parents=True, exist_ok=True)
     with only_one(kept / "lock"), logged(kept / "log.txt"), nothing_lost(api.coursedir.db_url):
         with gradebook_of(api, settings.dry_run) as gradebook:
+            dated = enter(gradebook, read_dates(course).due, [assignment])
             regrade = Regrade(api, course, assignment, gradebook, kept, settings)
             regrade.prepare()
             if some and regrade.change.concerns_points:
@@ -135,7 +138,7 @@ def grade_and_compare(
             changes = regrade.finish(recorder)
         if settings.feedback and not settings.dry_run:
             write_feedback(recorder, settings, engine, progress)
-    return Graded([recorder.rows[student] for student in students], changes)
+    return Graded([recorder.rows[student] for student in students], changes, dated)
 
 
 def write_feedback(

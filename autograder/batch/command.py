@@ -189,6 +189,7 @@ def _graded(
     isolation = bubblewrap.in_words(options.isolation)
     whole_class = {} if options.student else roster
     lines = [] if options.dry_run else [class_report.as_text(graded.rows, whole_class)]
+    lines += [f"\n{line}" for line in graded.dated]
     if options.dry_run or graded.changes.students or graded.changes.change:
         lines.append(f"\n{changes}")
     lines.append(f"\nisolation: {isolation}")

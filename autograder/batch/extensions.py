@@ -169,5 +169,7 @@ def _carried_out(options: argparse.Namespace) -> str:
             lines = [f"{printable(name)}: {spelt_out(length)}" for name, length in found.items()]
             lines = lines or [f"nobody has an extension for {assignment}"]
         if not due:
-            lines.append(f"{assignment} has no due date yet: set one in the formgrader.")
+            lines.append(
+                f"{assignment} has no due date yet: write one into term.toml, or set it in the formgrader."
+            )
     return "\n".join(lines)

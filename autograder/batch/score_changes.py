@@ -20,6 +20,7 @@ from autograder.batch.cell_migration import ByHand, Change
 from autograder.batch.table import padded, rows_in, width, wrapped, write_csv
 from autograder.files import harmless, printable
 from autograder.grade.report import CHECK
+from autograder.points import counted
 
 PLANNED, WRITTEN, BY_HAND = "changes_planned.csv", "changes.csv", "removed_by_hand.csv"
 HEAD = ("graded (UTC)", "student", "before", "of", "after", "of now", "reasons")
@@ -44,7 +45,7 @@ class Scores:
 
     @property
     def total(self) -> float:
-        return max(0.0, sum(cell.score for cell in self.cells.values()) - self.penalty)
+        return counted(sum(cell.score for cell in self.cells.values()), self.penalty)
 
     @property
     def of(self) -> float:

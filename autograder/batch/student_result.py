@@ -15,6 +15,7 @@ from autograder.checks.verdicts import SIGNS
 from autograder.faults import fault_of
 from autograder.files import digest_of
 from autograder.grade.report import CHECK, Report
+from autograder.points import counted
 
 
 @dataclass(frozen=True)
@@ -171,8 +172,8 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     }
     row = StudentResult(
         student,
-        max(0.0, entry.score() - penalty),
-        sum(entry.worth.values()),
+        counted(entry.score(), penalty),
+        counted(sum(entry.worth.values())),
         possible={part: entry.of(check) for part, check in checks.items()},
         came_in=submission.timestamp,
         due=due_of(submission.assignment.duedate, submission.extension),

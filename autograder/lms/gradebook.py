@@ -11,6 +11,9 @@ from autograder.batch.course import open_course
 from autograder.batch.roster import roster_of
 from autograder.batch.run_lock import open_gradebook
 from autograder.batch.term import TERM, term_of
+from autograder.points import counted
+
+KINDS = ("email", "id")  # what a platform may know a student by besides our own id
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
             return None, known
         for submission in entry.submissions:
             student = submission.student_id
-            points = max(0.0, submission.score - submission.late_submission_penalty)
+            points = counted(submission.score, submission.late_submission_penalty)
             waits = bool(submission.needs_manual_grade)
             known[student] = replace(known[student], points=points, waits=waits)
         return entry.max_score, known

@@ -13,8 +13,9 @@ from autograder.errors import CourseError
 from autograder.files import plain_id, printable, without_zeros
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
-from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
+from autograder.lms.roster import SHARED, Matching, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
+from autograder.points import as_written
 
 
 @dataclass(frozen=True)
@@ -108,11 +109,14 @@ def transfer_of(course: Path, assignment: str, path: Path, options: Options) -> 
         if student.waits and not options.also_waiting:
             transfer.waiting.append(name)
             continue
-        points = student.points * (possible / of if options.scale else 1)
         old = number_in(row[column])
-        if not math.isfinite(points):
+        if not math.isfinite(student.points):
             transfer.stay[name] = "the gradebook holds a score without end"
-        elif why := sheet.stays(row, column, points):
+            continue
+        points = as_written(student.points)
+        if options.scale:
+            points *= as_written(possible) / as_written(of)
+        if why := sheet.stays(row, column, float(points)):
             transfer.stay[name] = why
         elif old is not None and as_number(old) == as_number(points):
             transfer.same.append(name)
@@ -201,6 +205,6 @@ def summary_of(transfer: Transfer) -> Summary:
         "here as well but for zeros before the number, which a spreadsheet has dropped from one of the two",
         [one for one in nearly if one and without_zeros(one) in missing],
     )
-    summary.tell("shared by several, which names nobody", matching.shared)
+    summary.miss(SHARED, matching.shared)
     summary.lines += sheet.table.doubts
     return summary

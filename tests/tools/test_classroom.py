@@ -76,6 +76,22 @@ def test_of_a_part_of_the_course_students_get_nothing_that_leads_to_the_rest(tmp
         assert "lectures/08_transformer.ipynb" in text and "09_one_half_alone" not in text
 
 
+def test_the_plan_of_the_term_comes_along(tmp_path, monkeypatch):
+    here = settings.Settings(
+        folder=str(tmp_path / "class"), account=pwd.getpwuid(os.getuid()).pw_name
+    )
+    here.course.parent.mkdir()
+    monkeypatch.setattr(prepare, "PROGRAMS", ())
+    monkeypatch.setattr(prepare, "ROOT", tmp_path)
+    for name in prepare.FILES:
+        (tmp_path / name).touch()
+    prepare.copy_course(here, part_of(""))
+    assert not (here.course / "term.toml").exists()
+    (tmp_path / "term.toml").write_text("pass_at = 50")
+    prepare.copy_course(here, part_of(""))
+    assert (here.course / "term.toml").read_text() == "pass_at = 50"
+
+
 def test_a_part_that_is_not_there_is_refused_before_anything_is_made(tmp_path):
     here = settings.Settings(folder=str(tmp_path / "class"), only="1-99")
     with pytest.raises(ClassroomError, match="only: expected numbers of lectures from 1 to 12"):

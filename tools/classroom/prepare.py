@@ -22,6 +22,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from autograder.batch.final_mark import RULES
 from tools.classroom.accounts import exists, numbers_of
 from tools.classroom.own_folder import opened
 from tools.classroom.roster import write_roster
@@ -169,7 +170,8 @@ def copy_course(settings: Settings, part: Part) -> None:
                 of_part = name == "exercises" and part.left_out
                 ignore = shutil.ignore_patterns(*LEFT_OUT, *of_others.get(name, ()))
                 folder.copy((settings.handout if of_part else ROOT) / name, ignore)
-        for name in FILES:
+        planned = [RULES] if (ROOT / RULES).exists() else []
+        for name in (*FILES, *planned):
             course.write(name, (ROOT / name).read_bytes())
         if not course.has("service.toml"):
             course.write("service.toml", SERVICE.format(exchange=settings.exchange).encode())
