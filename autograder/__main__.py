@@ -5,6 +5,7 @@ python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 python -m autograder ask NOTEBOOK [--student NAME] [--answers A B] [--solutions]
 python -m autograder extension ASSIGNMENT [STUDENT "2 days"]
+python -m autograder settle ASSIGNMENT STUDENT [--points N] [--reason TEXT]
 python -m autograder anonymous ASSIGNMENT FOLDER [--take-back]
 python -m autograder archive FILE
 python -m autograder restore FILE FOLDER
@@ -27,7 +28,7 @@ import traceback
 if __name__ == "__main__":
     gc.disable()  # imports make much and drop little
 try:
-    from autograder.batch import anonymous, archive, extensions, term
+    from autograder.batch import anonymous, archive, extensions, settle, term
     from autograder.batch import command as batch
     from autograder.grade import command as grade
     from autograder.lms import command as lms
@@ -51,6 +52,7 @@ COMMANDS = (
     anonymous.add_to,
     archive.add_to,
     extensions.add_to,
+    settle.add_to,
     archive.add_next_term_to,
     term.add_to,
     lms.add_to,

@@ -112,6 +112,8 @@ def grade_and_compare(
                     "is left with the old ones; --dry-run shows whose score changes"
                 )
             recorder = GradebookWriter(api, course, assignment, gradebook, kept, settings)
+            if not (some or settings.dry_run):
+                recorder.let_go(students)
             whole = job_of_class(course, assignment, tuple(regrade.cells), settings)
 
             def jobs() -> Iterator[tuple[str, Job | Report]]:

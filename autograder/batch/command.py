@@ -147,10 +147,13 @@ def run(options: argparse.Namespace) -> int:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print("\n".join(lines).lstrip("\n"))
-    failed = [row.student for row in graded.rows if row.failed]
+    failed = [row.student for row in graded.rows if row.failed and row.needs_person]
     waiting = [row.student for row in graded.rows if row.needs_person and not row.failed]
     if failed:
         print(f"{len(failed)} could not be run: {', '.join(map(printable, failed))}")
+        print(
+            f"    points by hand settle it, in the formgrader or by `settle {options.assignment} ID --points N`"
+        )
     if waiting:
         waits = "waits" if len(waiting) == 1 else "wait"
         print(f"{len(waiting)} {waits} for a person: {', '.join(map(printable, waiting))}")

@@ -50,6 +50,13 @@ class Entry:
         return sum(map(points_of, grades), 0.0)
 
     @property
+    def by_hand(self) -> bool:
+        """Whether a person gave something for it: a score, a comment."""
+        given = [(one.manual_score, one.extra_credit) for one in self.grades]
+        given += [(one.manual_comment or None, None) for one in self.comments]
+        return any(one is not None for pair in given for one in pair)
+
+    @property
     def penalty(self) -> float:
         notebooks = self.submission.notebooks
         return sum((notebook.late_submission_penalty or 0.0 for notebook in notebooks), 0.0)

@@ -1,0 +1,172 @@
+"""What is set aside for a person can be settled by one, and stays settled until other work comes in."""
+
+import shutil
+
+import nbformat
+import pytest
+from nbgrader.apps import NbGraderAPI
+
+from assignments import allowed_modules
+from autograder.__main__ import main
+from autograder.batch.course import open_assignment
+from autograder.batch.engine import engine_for
+from tests.autograder.batch.living import Living
+from tests.sample_class import ASSIGNMENT, SETTINGS
+
+pytestmark = pytest.mark.long
+
+RULES = "pass_at = 50\n"
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def graded(engine, tmp_path_factory):
+    """Ada is right; Bob's file is cut short, Cy's is empty; without torch, Dee's answers all stop."""
+    course = Living(tmp_path_factory.mktemp("settled") / "course", engine)
+    (course.folder / "term.toml").write_text(RULES)
+    course.hand_in("ada", "right_loops")
+    course.by_file("bob", '{"cells": [')
+    course.by_file("cy", "")
+    course.hand_in("dee", "right_loops")
+    course.without_import("dee")
+    course.grade()
+    course.by_hand("ada", "why", 2)
+    course.by_hand("dee", "why", 1)
+    return course
+
+
+@pytest.fixture
+def course(graded, engine, tmp_path):
+    """A copy of that course, to change."""
+    shutil.copytree(graded.folder, tmp_path / "course")
+    return Living(tmp_path / "course", engine)
+
+
+def settle(course, *words):
+    return main(["settle", ASSIGNMENT, *words, "--course", str(course.folder)])
+
+
+def waiting(course):
+    """Who waits, by the run's rows and by the term."""
+    rows = {row.student for row in course.grade().rows if row.needs_person}
+    final = main(["term", "--course", str(course.folder)]) == 0
+    return rows, final
+
+
+def listed(course):
+    """Students whose notebooks the formgrader lists, and those of which a person must give points."""
+    api: NbGraderAPI = open_assignment(course.folder, ASSIGNMENT)
+    rows = api.get_submissions(ASSIGNMENT)
+    cells = api.get_notebook_submissions(ASSIGNMENT, ASSIGNMENT)
+    assert {row["student"] for row in rows if row["autograded"]} == {
+        one["student"] for one in cells
+    }
+    return {row["student"]: row["needs_manual_grade"] for row in rows}
+
+
+def test_what_cannot_be_run_is_in_the_formgrader_with_its_cells_and_why(course):
+    assert listed(course) == {"ada": False, "bob": True, "cy": True, "dee": False}
+    path = course.folder / "autograded" / "bob" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    note, *cells = nbformat.read(path, as_version=4).cells
+    assert "    not a notebook: the file is not JSON. Ask for it again" in note.source.split("\n")
+    boxes = {cell.metadata.nbgrader.grade_id for cell in cells if cell.metadata.nbgrader.grade}
+    assert boxes >= course.marks("bob").keys()
+
+
+def test_points_in_each_cell_settle_it_for_the_run_the_term_and_the_platform(course, capsys):
+    assert settle(course, "dee") == settle(course, "cy") == 0
+    for cell in course.marks("bob"):
+        course.by_hand("bob", cell, 0)
+    course.comment("bob", "why", "Sent too late to be sent again.")
+    assert waiting(course) == (set(), True)
+    row = {row.student: row for row in course.grade().rows}["bob"]
+    assert row.failed and row.points == 0 and "settled" in row.reasons[0]
+    table = course.folder / "platform.csv"
+    table.write_text("Id,Mark\nada,\nbob,\n", encoding="utf-8")
+    words = ["lms", "scores", ASSIGNMENT, str(table), "--course", str(course.folder)]
+    main([*words, "--by", "Id", "--column", "Mark", "--points", "12"])
+    sent = (course.kept("scores_platform.csv")).read_text(encoding="utf-8")
+    assert sent == "Id,Mark\nada,12.00\nbob,0.00\n"
+
+
+def test_one_command_gives_a_total_with_a_reason_and_the_student_reads_both(course):
+    settle(course, "cy", "--points", "7.5", "--reason", "Shown on paper <in class>.")
+    course.grade()
+    assert course.total("cy") == (7.5, 12)
+    page = course.folder / "feedback" / "cy" / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    said = page.read_text(encoding="utf-8")
+    assert "7.5 of 12 points" in said and "Shown on paper &lt;in class&gt;." in said
+    api = open_assignment(course.folder, ASSIGNMENT)
+    page.unlink()
+    api.generate_feedback(ASSIGNMENT, "cy")
+    assert page.read_text(encoding="utf-8") == said
+
+
+def test_it_waits_again_when_other_work_comes_in_that_cannot_be_run_either(course):
+    settle(course, "bob", "--points", "3")
+    assert "bob" not in waiting(course)[0]
+    course.by_file("bob", "[]")
+    rows, final = waiting(course)
+    assert "bob" in rows and not final
+    assert course.total("bob")[0] == 3
+
+
+def test_when_the_file_is_gone_nothing_waits(course):
+    settle(course, "dee")
+    settle(course, "cy", "--points", "0", "--reason", "Nothing in it.")
+    for student in ("bob", "cy"):
+        shutil.rmtree(course.folder / "submitted" / student)
+    assert waiting(course) == (set(), True)
+    assert listed(course) == {"ada": False, "cy": False, "dee": False}
+
+
+def test_a_try_lets_nothing_go(course):
+    shutil.rmtree(course.folder / "submitted" / "bob")
+    course.grade(dry_run=True)
+    assert "bob" in listed(course)
+
+
+def test_parts_that_one_name_has_taken_are_settled_by_their_points(course):
+    rows = {row.student: row for row in course.grade().rows}
+    assert "please look" in " ".join(rows["dee"].reasons)
+    for cell in course.marks("dee"):
+        course.by_hand("dee", cell, 1)
+    row = {row.student: row for row in course.grade().rows}["dee"]
+    assert not row.needs_person and "and settled by hand" in " ".join(row.reasons)
+    course.hand_in("dee", "right_loops", attention_weights="import math")
+    course.without_import("dee")
+    row = {row.student: row for row in course.grade().rows}["dee"]
+    assert row.needs_person and "please look" in " ".join(row.reasons)
+
+
+def test_a_person_who_agrees_says_so_once(course):
+    assert settle(course, "dee") == 0
+    row = {row.student: row for row in course.grade().rows}["dee"]
+    assert (row.points, row.needs_person) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bob", "--points", "13"], "expected points from 0 to 12, found 13"),
+        (["bobby"], "Did you mean bob?"),
+    ],
+)
+def test_what_cannot_be_settled_is_refused(course, capsys, words, said):
+    assert settle(course, *words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_answer_in_words_without_points_is_no_zero(course, capsys):
+    course.hand_in("eve", "right_loops")
+    course.grade()
+    assert settle(course, "eve") == 2
+    assert "expected points for why, found none" in capsys.readouterr().err
+    assert settle(course, "eve", "--points", "11") == 0
+    assert course.total("eve") == (11, 12)
+    assert {name: score for name, (score, _, _) in course.marks("eve").items()}["why"] == 1
