@@ -11,7 +11,7 @@ from autograder.__main__ import main
 from autograder.batch.course import open_assignment
 from autograder.batch.engine import engine_for
 from tests.autograder.batch.living import Living
-from tests.sample_class import ASSIGNMENT, SETTINGS
+from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS
 
 pytestmark = pytest.mark.long
 
@@ -170,3 +170,27 @@ def test_an_answer_in_words_without_points_is_no_zero(course, capsys):
     assert settle(course, "eve", "--points", "11") == 0
     assert course.total("eve") == (11, 12)
     assert {name: score for name, (score, _, _) in course.marks("eve").items()}["why"] == 1
+
+
+def test_the_notebook_of_another_assignment_is_held_back_and_named(course):
+    """It used to get no points for "locked cells were deleted", which is no help to anybody."""
+    other = "a5_multi_head_attention"
+    source = f"{other}/{other}.ipynb"
+    (course.folder / "solutions" / other).mkdir()
+    shutil.copy(ROOT / "solutions" / source, course.folder / "solutions" / source)
+    course.by_file("ada", (ROOT / "exercises" / source).read_text(encoding="utf-8"))
+    row = {row.student: row for row in course.grade().rows}["ada"]
+    assert row.failed and row.needs_person
+    assert row.reasons[0].startswith("this is the notebook of “Assignment 5: multi-head attention”")
+    page = course.folder / "feedback" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    assert "This is the notebook of “Assignment 5" in page.read_text(encoding="utf-8")
+
+
+def test_a_notebook_that_has_lost_all_names_of_its_cells_is_nobodys(course):
+    place = course.folder / "submitted" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    notebook = nbformat.read(place, as_version=4)
+    for cell in notebook.cells:
+        cell.metadata.pop("nbgrader", None)
+    nbformat.write(notebook, place)
+    row = {row.student: row for row in course.grade().rows}["ada"]
+    assert not row.failed and row.parts["attention_weights"] == 3
