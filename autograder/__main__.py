@@ -13,6 +13,7 @@ python -m autograder next-term FOLDER
 python -m autograder term [--so-far]
 python -m autograder solution ASSIGNMENT [--to FOLDER]
 python -m autograder lms scores|unpack|came-in|feedback ASSIGNMENT ... [--course FOLDER]
+python -m autograder hand-in FILE --student ID --at TIME
 python -m autograder export PLATFORM ASSIGNMENT [--course FOLDER] [--to FOLDER]
 python -m autograder watch [--course FOLDER] [--status]
 """
@@ -32,6 +33,7 @@ try:
     from autograder.batch import command as batch
     from autograder.grade import command as grade
     from autograder.lms import command as lms
+    from autograder.lms import hand_in
     from autograder.platforms import command as platforms
     from autograder.release import command as release
     from autograder.service import command as service
@@ -56,6 +58,7 @@ COMMANDS = (
     archive.add_next_term_to,
     term.add_to,
     lms.add_to,
+    hand_in.add_to,
     platforms.add_to,
     service.add_to,
 )

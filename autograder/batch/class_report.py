@@ -128,6 +128,7 @@ def as_page(
         failed=len(rows) - len(graded),
         waiting=sum(row.needs_person for row in graded),
         late=sum(row.late for row in rows),
+        timeless=sum(row.timeless for row in rows),
         missing=missing,
         middle=median(points) if points else 0,
         of=of,

@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # the engine's processes import while this one does, see `run
     from autograder.batch.classroom import Graded
 
 ENGINES = ("local", "dask")
+HOW_TIMES_ARE_SET = (
+    "`hand-in FILE --student ID --at TIME` sets it for one, `lms came-in` for all of a table"
+)
 
 
 def add_to(commands: Any) -> None:
@@ -157,6 +160,10 @@ def run(options: argparse.Namespace) -> int:
     if waiting:
         waits = "waits" if len(waiting) == 1 else "wait"
         print(f"{len(waiting)} {waits} for a person: {', '.join(map(printable, waiting))}")
+    timeless = [row.student for row in graded.rows if row.timeless]
+    if timeless:
+        print(f"{len(timeless)} without a time at which it came in, and so never late: "
+              f"{', '.join(map(printable, timeless))}\n    {HOW_TIMES_ARE_SET}")  # fmt: skip
     if lost:
         print(_lost_in_words(lost, options.assignment))
     return 1 if failed or lost else 0

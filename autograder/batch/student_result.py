@@ -82,6 +82,11 @@ class StudentResult:
     def late(self) -> bool:
         return bool(self.came_in and self.due and self.came_in > self.due)
 
+    @property
+    def timeless(self) -> bool:
+        """Whether it could be late, and nothing says when it came in."""
+        return bool(self.due and not self.came_in)
+
 
 def due_of(due: datetime | None, extension: timedelta | None) -> datetime | None:
     """When a student's work was due, with an extension where there is one; None if nobody said."""

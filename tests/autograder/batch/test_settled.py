@@ -1,6 +1,7 @@
 """What is set aside for a person can be settled by one, and stays settled until other work comes in."""
 
 import shutil
+from datetime import datetime
 
 import nbformat
 import pytest
@@ -8,10 +9,11 @@ from nbgrader.apps import NbGraderAPI
 
 from assignments import allowed_modules
 from autograder.__main__ import main
+from autograder.batch.came_in import Times
 from autograder.batch.course import open_assignment
 from autograder.batch.engine import engine_for
 from tests.autograder.batch.living import Living
-from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS
+from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SETTINGS
 
 pytestmark = pytest.mark.long
 
@@ -194,3 +196,23 @@ def test_a_notebook_that_has_lost_all_names_of_its_cells_is_nobodys(course):
     nbformat.write(notebook, place)
     row = {row.student: row for row in course.grade().rows}["ada"]
     assert not row.failed and row.parts["attention_weights"] == 3
+
+
+def run(course, *words):
+    return main(["grade", ASSIGNMENT, "--no-feedback", "--isolation", ISOLATION, *words,
+                 "--course", str(course.folder)])  # fmt: skip
+
+
+def test_work_without_a_time_is_said_to_be_never_late_where_something_is_due(course, capsys):
+    run(course)
+    assert "never late" not in capsys.readouterr().out
+    with course.gradebook() as gradebook:
+        gradebook.update_or_create_assignment(ASSIGNMENT, duedate="2026-01-01 12:00:00 UTC")
+    Times(course.folder, ASSIGNMENT).put({"ada": datetime(2026, 1, 1, 11)})
+    run(course)
+    said = capsys.readouterr().out
+    assert "3 without a time at which it came in, and so never late: bob, cy, dee" in said
+    assert "`hand-in FILE --student ID --at TIME`" in said
+    page = course.kept("class.html").read_text(encoding="utf-8")
+    assert "Of 3 submissions nothing says when" in page
+    assert f"lms came-in {ASSIGNMENT} TABLE" in page
