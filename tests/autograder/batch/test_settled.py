@@ -12,7 +12,8 @@ from autograder.__main__ import main
 from autograder.batch.came_in import Times
 from autograder.batch.course import open_assignment
 from autograder.batch.engine import engine_for
-from tests.autograder.batch.living import Living
+from autograder.batch.feedback import feedback_of
+from tests.autograder.batch.living import Living, grade_id
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SETTINGS
 
 pytestmark = pytest.mark.long
@@ -216,3 +217,32 @@ def test_work_without_a_time_is_said_to_be_never_late_where_something_is_due(cou
     page = course.kept("class.html").read_text(encoding="utf-8")
     assert "Of 3 submissions nothing says when" in page
     assert f"lms came-in {ASSIGNMENT} TABLE" in page
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_deleted_answer_is_told_where_it_stood_and_never_to_be_our_own_test(course, renamed):
+    course.hand_in("eve", "right_loops")
+    place = course.folder / "submitted" / "eve" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    notebook = nbformat.read(place, as_version=4)
+    at = [grade_id(cell) for cell in notebook.cells].index("self_attention")
+    answer = notebook.cells.pop(at)
+    if renamed:
+        own = answer.source.replace("def self_attention", "def self_atention")
+        notebook.cells.insert(at, nbformat.v4.new_code_cell(own))
+    nbformat.write(notebook, place)
+    course.grade(("eve",))
+    said = " ".join(course_page(course, "eve").split())
+    assert "test_self_attention`" not in said and "one defines <code>test_" not in said
+    if renamed:
+        assert "one defines <code>self_atention</code>" in said
+    else:
+        assert (
+            "its cell is not there. It stood above its test, below “3. Attention on a batch”"
+            in said
+        )
+
+
+def course_page(course, student):
+    feedback_of(course.folder, ASSIGNMENT, student)
+    page = course.folder / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    return page.read_text(encoding="utf-8")
