@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,18 +188,21 @@ def _graded(
     """Grade, write the reports that are asked for, and say what came of it."""
     from autograder.batch import class_report, score_changes
     from autograder.batch.classroom import grade_and_compare
+    from autograder.batch.excused import excused_from, without_excused
     from autograder.batch.roster import enrol, roster_of
 
     roster = roster_of(options.course)
     if not options.dry_run:
         enrol(options.course, roster)
+    excused = excused_from(options.course, options.assignment)
     graded = grade_and_compare(
         options.course, options.assignment, Progress(), options.student, settings, engine
     )
+    graded = replace(graded, rows=without_excused(graded.rows, excused))
     changes = score_changes.as_text(graded.changes)
     isolation = bubblewrap.in_words(options.isolation)
     whole_class = {} if options.student else roster
-    lines = [] if options.dry_run else [class_report.as_text(graded.rows, whole_class)]
+    lines = [] if options.dry_run else [class_report.as_text(graded.rows, whole_class, excused)]
     if options.dry_run or graded.changes.students or graded.changes.change:
         lines.append(f"\n{changes}")
     lines.append(f"\nisolation: {isolation}")

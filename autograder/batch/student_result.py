@@ -55,6 +55,7 @@ class StudentResult:
         findings, signatures, seconds, courses_own: as of a `Summary`.
         failed: it could not be run.
         needs_person: somebody must look.
+        excused: it does not count.
         came_in, due: UTC, the second with this student's extension; None where nobody said.
         penalty: points taken off for coming in late.
         shown: digest of all that the feedback page shows.
@@ -72,6 +73,7 @@ class StudentResult:
     seconds: float = 0.0
     failed: bool = False
     needs_person: bool = False
+    excused: bool = False
     came_in: datetime | None = None
     due: datetime | None = None
     penalty: float = 0.0

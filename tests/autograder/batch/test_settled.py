@@ -1,5 +1,7 @@
 """What is set aside for a person can be settled by one, and stays settled until other work comes in."""
 
+import csv
+import re
 import shutil
 from datetime import datetime
 
@@ -246,3 +248,42 @@ def course_page(course, student):
     feedback_of(course.folder, ASSIGNMENT, student)
     page = course.folder / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html"
     return page.read_text(encoding="utf-8")
+
+
+def test_who_is_excused_is_so_in_the_run_on_the_page_and_for_the_platform(course, capsys):
+    (course.folder / "students.csv").write_text("id\nada\nbob\ncy\ndee\neve\nfay\n")
+    excused = "".join(f"{name},{ASSIGNMENT}\n" for name in ("ada", "bob", "eve"))
+    (course.folder / "excused.csv").write_text(f"student,assignment\n{excused}")
+    assert run(course) == 1
+    said = capsys.readouterr().out
+    for student in ("ada", "bob"):
+        assert re.search(rf"^{student} +0 / 0 .*\n    excused, so that it", said, re.MULTILINE)
+    assert "excused, and handed in nothing: eve" in said
+    assert "handed in nothing, 1 of 6: fay" in said
+    assert "1 could not be run: cy" in said
+    page = " ".join(course.kept("class.html").read_text(encoding="utf-8").split())
+    assert "1 submission graded, 1 could not be run" in page
+    assert "2 are excused and not counted here; 1 on the list has handed in nothing" in page
+    assert "2 of 6" in page, "of the term"
+    rows = {row["student"]: row for row in csv_rows(course.kept("class.csv"))}
+    assert [(rows[name]["points"], rows[name]["of"]) for name in ("ada", "bob", "eve")] == [
+        ("0", "0")
+    ] * 3
+    table = course.folder / "platform.csv"
+    table.write_text("Id,Mark\nada,\neve,\ndee,\n", encoding="utf-8")
+    words = ["lms", "scores", ASSIGNMENT, str(table), "--course", str(course.folder)]
+    main([*words, "--by", "Id", "--column", "Mark", "--points", "12"])
+    assert "2 excused, and left alone: ada, eve" in capsys.readouterr().out
+    sent = (course.kept("scores_platform.csv")).read_text(encoding="utf-8")
+    assert "ada,\n" in sent and "eve,\n" in sent and "dee,1" in sent
+
+
+def test_an_excuse_for_nobody_stops_the_run_before_anything_is_graded(course, capsys):
+    (course.folder / "excused.csv").write_text(f"student,assignment\naday,{ASSIGNMENT}\n")
+    assert run(course) == 2
+    assert "found “aday”. Did you mean ada?" in capsys.readouterr().err
+
+
+def csv_rows(path):
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
