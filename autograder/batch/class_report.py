@@ -74,6 +74,16 @@ class PartReport:
     troubles: tuple[Trouble, ...]
 
 
+@dataclass(frozen=True)
+class MarkedPart:
+    """How a part went that a person marks: what it was worth to those who are marked, and how many wait."""
+
+    name: str
+    statistics: PartStatistics
+    marked: int
+    waiting: int
+
+
 def write_report(
     course: Path,
     assignment: str,
@@ -141,6 +151,7 @@ def as_page(
         of=of,
         bars=_histogram(points, of),
         parts=[_part(name, points, graded) for name, points in points_possible(rows).items()],
+        marked=[_marked_part(name, graded) for name in _marked_by_a_person(graded)],
         fewest=FEWEST,
         again=again,
         isolation=isolation,
@@ -164,6 +175,15 @@ def _part(name: str, possible: float, graded: Sequence[StudentResult]) -> PartRe
     findings = [finding for row in graded for finding in row.findings if finding.part == name]
     courses_own = sum(name in row.courses_own for row in graded)
     return PartReport(name, signature, statistics, courses_own, tuple(_troubles(findings)))
+
+
+def _marked_part(name: str, graded: Sequence[StudentResult]) -> MarkedPart:
+    rows = [row for row in graded if name in row.marked]
+    earned = [
+        {**row.parts, name: points} for row in rows if (points := row.marked[name]) is not None
+    ]
+    statistics = part_statistics(name, earned, rows[0].markable[name])
+    return MarkedPart(name, statistics, len(earned), len(rows) - len(earned))
 
 
 def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:

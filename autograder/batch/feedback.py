@@ -25,6 +25,7 @@ from traitlets import List, default
 
 from autograder.batch.course import open_course
 from autograder.batch.entries import Entry
+from autograder.batch.for_grader import without_notes
 from autograder.checks.course import course
 from autograder.grade.feedback_page import (
     Mark,
@@ -83,7 +84,7 @@ class FeedbackPage(Exporter):
     ) -> tuple[str, ResourcesDict]:
         notebook, resources = super().from_notebook_node(nb, resources)
         names = resources["nbgrader"]
-        report = report_in(notebook)
+        notebook, report = without_notes(notebook), report_in(notebook)
         plan = plan_in(self.parent.coursedir, names["assignment"], names["notebook"])
         plan = plan or plan_of(notebook)
         if report.broken:

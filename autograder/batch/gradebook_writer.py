@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import nbformat
 from nbgrader.api import Grade, Gradebook, InvalidEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
@@ -28,6 +29,7 @@ from autograder.batch.came_in import Times
 from autograder.batch.entries import Entries, Entry, one_transaction
 from autograder.batch.exchange_time import Clock, clock_of, unread
 from autograder.batch.extensions import Waiting
+from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.not_run import notebook_to_mark
 from autograder.batch.run import Work
 from autograder.batch.run_lock import LOG
@@ -91,6 +93,11 @@ class GradebookWriter:
     @cached_property
     def _clock(self) -> Clock:
         return clock_of(self.api.config)
+
+    @cached_property
+    def _notes(self) -> dict[str, str]:
+        folder = self.course / self.api.coursedir.source_directory / self.assignment
+        return notes_in(folder / f"{self.assignment}.ipynb")
 
     @cached_property
     def _taught(self) -> Definitions:
@@ -369,7 +376,11 @@ class GradebookWriter:
         aside = self.kept / "aside"
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
-        write_whole(aside / f"{self.assignment}.ipynb", result.notebook)
+        notebook = result.notebook
+        if self._notes:
+            whole = with_notes(nbformat.reads(notebook, as_version=4), self._notes)
+            notebook = nbformat.writes(whole)
+        write_whole(aside / f"{self.assignment}.ipynb", notebook)
         copy_files(self.course / "solutions" / self.assignment, aside, but=".ipynb")
         for name, data in result.files.items():
             place = aside / shown_as(name)

@@ -173,7 +173,13 @@ class Regrade:
             cells, _ = cells_in(self.gradebook, self.assignment)
             write_whole(self._state, state_of_release(self.api, self.assignment, cells))
         changes = compare(
-            self._before, after, self.change, self._handed_in_again, removed, written=write
+            self._before,
+            after,
+            self.change,
+            self._handed_in_again,
+            removed,
+            written=write,
+            never_ran={row.student for row in recorder.rows.values() if row.failed},
         )
         write_changes(self.kept, changes)
         return changes

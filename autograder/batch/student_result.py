@@ -51,6 +51,7 @@ class StudentResult:
         points, of: what counts, late penalty taken off, and what can be had.
         parts, possible: points by part, and those that there are.
         marked: points by the cells that a person marks; None while they wait.
+        markable: the points that there are in these cells.
         reasons: the sentences for the table.
         findings, signatures, seconds, courses_own: as of a `Summary`.
         failed: it could not be run.
@@ -67,6 +68,7 @@ class StudentResult:
     parts: dict[str, float] = field(default_factory=dict)
     possible: dict[str, float] = field(default_factory=dict)
     marked: dict[str, float | None] = field(default_factory=dict)
+    markable: dict[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     signatures: dict[str, str] = field(default_factory=dict)
@@ -197,14 +199,14 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     waiting = [grade.name for grade in unseen if grade.manual_score is None]
     if waiting:
         reasons.append(f"waits for a person: {', '.join(waiting)}")
+    marked = [grade for grade in entry.own if not grade.name.startswith(CHECK) and entry.of(grade)]
     return replace(
         row,
         parts={part: points_of(check) for part, check in checks.items()},
         marked={
-            grade.name: None if grade.name in waiting else points_of(grade)
-            for grade in entry.own
-            if not grade.name.startswith(CHECK) and entry.of(grade)
+            grade.name: None if grade.name in waiting else points_of(grade) for grade in marked
         },
+        markable={grade.name: entry.of(grade) for grade in marked},
         reasons=(*summary.reasons, *filter(None, doubted), *settled_doubts, *reasons),
         findings=summary.findings,
         signatures=summary.signatures,

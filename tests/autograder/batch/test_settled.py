@@ -8,14 +8,16 @@ from datetime import datetime
 import nbformat
 import pytest
 from nbgrader.apps import NbGraderAPI
+from nbgrader.utils import is_grade
 
 from assignments import allowed_modules
 from autograder.__main__ import main
 from autograder.batch.came_in import Times
+from autograder.batch.class_report import write_report
 from autograder.batch.course import open_assignment
 from autograder.batch.engine import engine_for
 from autograder.batch.feedback import feedback_of
-from tests.autograder.batch.living import Living, grade_id
+from tests.autograder.batch.living import WORDS, Living, grade_id
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SETTINGS
 
 pytestmark = pytest.mark.long
@@ -79,7 +81,7 @@ def test_what_cannot_be_run_is_in_the_formgrader_with_its_cells_and_why(course):
     path = course.folder / "autograded" / "bob" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
     note, *cells = nbformat.read(path, as_version=4).cells
     assert "    not a notebook: the file is not JSON. Ask for it again" in note.source.split("\n")
-    boxes = {cell.metadata.nbgrader.grade_id for cell in cells if cell.metadata.nbgrader.grade}
+    boxes = {grade_id(cell) for cell in cells if is_grade(cell)}
     assert boxes >= course.marks("bob").keys()
 
 
@@ -287,3 +289,30 @@ def test_an_excuse_for_nobody_stops_the_run_before_anything_is_graded(course, ca
 def csv_rows(path):
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_the_model_answer_stands_beside_an_answer_in_words_for_its_grader_alone(course):
+    path = course.folder / "autograded" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    cells = nbformat.read(path, as_version=4).cells
+    [at] = [place for place, cell in enumerate(cells) if grade_id(cell) == "why"]
+    assert WORDS in cells[at].source
+    assert (
+        "No student sees this" in cells[at + 1].source and "A model answer." in cells[at + 1].source
+    )
+    assert "model answer" not in course_page(course, "ada").lower()
+
+
+def test_the_page_of_the_class_has_the_part_that_a_person_marks(course):
+    course.hand_in("eve", "right_loops")
+    rows = course.grade().rows
+    write_report(course.folder, ASSIGNMENT, rows, "none")
+    page = " ".join(course.kept("class.html").read_text(encoding="utf-8").split())
+    [row] = re.findall(r"<tr><th scope=.row.><code>why</code>.*?</tr>", page)
+    assert "by a person, 1 to come" in row and "75 %" in row and "1 of 2" in row
+
+
+def test_a_regrade_lists_nobody_whose_work_never_ran(course):
+    course.points("check_self_attention", 4)
+    said = course.said()
+    assert "ada 12 / 12 12 / 13" in said
+    assert "bob" not in said and "cy" not in said
