@@ -1,8 +1,10 @@
 """What is set aside for a person can be settled by one, and stays settled until other work comes in."""
 
+import contextlib
 import csv
 import re
 import shutil
+import sqlite3
 from datetime import datetime
 
 import nbformat
@@ -316,3 +318,20 @@ def test_a_regrade_lists_nobody_whose_work_never_ran(course):
     said = course.said()
     assert "ada 12 / 12 12 / 13" in said
     assert "bob" not in said and "cy" not in said
+
+
+def test_grading_makes_the_index_by_which_the_formgrader_lists_a_class(course):
+    def plan():
+        with contextlib.closing(sqlite3.connect(course.folder / "gradebook.db")) as gradebook:
+            question = (
+                "explain query plan select id from submitted_notebook where assignment_id = ''"
+            )
+            return gradebook.execute(question).fetchone()[-1]
+
+    with contextlib.closing(sqlite3.connect(course.folder / "gradebook.db")) as gradebook:
+        gradebook.execute("drop index ix_submitted_notebook_assignment_id")
+        gradebook.commit()
+    without, rows = plan(), listed(course)
+    assert without.startswith("SCAN")
+    course.grade()
+    assert plan().startswith("SEARCH") and listed(course) == rows
