@@ -101,6 +101,19 @@ class Entries:
             self._make(sorted(missing))
         return self._read(students, missing)
 
+    def let_go(self, students: Sequence[str]) -> list[str]:
+        """Let nothing wait of these students; where no person gave anything, the entry goes. Whose entries went."""
+        nobodys = []
+        with one_transaction(self.gradebook):
+            for student, entry in (self.of(students) if students else {}).items():
+                if entry.by_hand:
+                    for grade in entry.grades:
+                        grade.needs_manual_grade = False
+                else:
+                    self.gradebook.remove_submission(self.name, student)
+                    nobodys.append(student)
+        return nobodys
+
     def _known(self) -> Any:
         """The assignment; its cells are kept, so that none is read again for each student."""
         if self._assignment is None:

@@ -131,18 +131,7 @@ class GradebookWriter:
             for student, (key, _) in self.recorded.items()
             if not key and student not in handed_in and student in self._graded_before
         ]
-        if not gone:
-            return
-        nobodys = []
-        with one_transaction(self.gradebook):
-            for student, entry in self._entries.of(gone).items():
-                if entry.by_hand:
-                    for grade in entry.grades:
-                        grade.needs_manual_grade = False
-                else:
-                    self.gradebook.remove_submission(self.assignment, student)
-                    nobodys.append(student)
-        for student in nobodys:
+        for student in self._entries.let_go(gone):
             shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
 
     def take(self, works: Iterable[Work]) -> None:
