@@ -23,9 +23,10 @@ nothing waits any more, until other work comes in."""
 
 
 def notebook_to_mark(cells: Sequence[ReleasedCell], report: Report) -> str:
-    """The assignment as it was given out, and why nothing stands in it, as JSON."""
+    """Of an assignment as it was given out, the cells for answers and points, and why nothing stands there, as JSON."""
+    wanted = [cell for cell in cells if cell.written or cell.points]
     # as code, in which nothing of a student's is markup
     note = new_markdown_cell(NOTE.format(why=" ".join(report.broken.split())), id="not-run")
-    notebook = new_notebook(cells=[note, *map(cell_of, cells)])
+    notebook = new_notebook(cells=[note, *map(cell_of, wanted)])
     put_into(notebook, report)
     return nbformat.writes(notebook)
