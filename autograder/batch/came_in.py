@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,6 +54,14 @@ class Times:
         self._kept = {**self._read(), **times}  # another process may have put some meanwhile
         kept = {name: when and when.isoformat() for name, when in self._kept.items()}
         write_kept(self.path, kept)
+
+    def put_unknown(self, students: Iterable[str]) -> None:
+        """Keep that nobody knows when these students' work came in, unless something is known of it."""
+        self.put({student: None for student in students if student not in self._read()})
+
+    def of(self, student: str) -> datetime | None:
+        """When a student's work came in, as far as that is known here."""
+        return self._kept.get(student)
 
     def __contains__(self, student: str) -> bool:
         return student in self._kept

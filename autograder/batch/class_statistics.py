@@ -14,11 +14,12 @@ journal has, and what is shown to a class only counts them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import StatisticsError, correlation, mean, median
+from types import MappingProxyType
 
 import msgspec
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
@@ -162,14 +163,20 @@ def made_again(row: StudentResult, earlier: Mapping[str, MistakesMade]) -> str:
     )
 
 
-def standings(course: Path) -> tuple[int, list[Standing]]:
-    """How many students the gradebook knows, and every assignment that somebody handed in."""
+def standings(
+    course: Path, excused: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> tuple[int, list[Standing]]:
+    """How many students the gradebook knows, and every assignment that somebody handed in.
+
+    Of who is excused from one, by student, nothing counts there.
+    """
     coursedir = open_course(course).coursedir
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         # by columns, since nbgrader's objects for a term of 300 students take half a minute
         question = (
             gradebook.db.query(
                 Assignment.name,
+                SubmittedAssignment.student_id,
                 Assignment.duedate,
                 Assignment.max_score,
                 SubmittedAssignment.timestamp,
@@ -180,9 +187,10 @@ def standings(course: Path) -> tuple[int, list[Standing]]:
             .join(SubmittedAssignment, SubmittedAssignment.assignment_id == Assignment.id)
             .order_by(Assignment.name)
         )
+        counted = [row for row in question if row.name not in excused.get(row.student_id, ())]
         found = [
             _standing(course, name, list(rows))
-            for name, rows in groupby(question, key=lambda row: row.name)
+            for name, rows in groupby(counted, key=lambda row: row.name)
         ]
         students = gradebook.db.query(Student).count()
     return students, sorted(found, key=lambda standing: by_number(standing.assignment))

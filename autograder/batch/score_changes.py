@@ -117,13 +117,18 @@ def compare(
     handed_in_again: Collection[str],
     removed: Sequence[ByHand],
     written: bool,
+    never_ran: Collection[str] = (),
 ) -> ScoreChanges:
-    """Hold the scores of a class before a grading against those after it, both as `scores_of` gives them."""
+    """Hold the scores of a class before a grading against those after it, both as `scores_of` gives them.
+
+    Who is of those that `never_ran`, and has no points before and after, has no other score.
+    """
     known = sorted(after.keys() & before.keys())
     changed = []
     for student in known:
         old, new = before[student], after[student]
-        if (old.total, old.of) != (new.total, new.of):
+        nothing = student in never_ran and old.total == new.total == 0
+        if (old.total, old.of) != (new.total, new.of) and not nothing:
             reasons = tuple(_reasons(old, new, change, student in handed_in_again))
             changed.append(Changed(student, old, new, reasons))
     return ScoreChanges(

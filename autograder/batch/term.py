@@ -174,7 +174,7 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     of = {name: most for name, most in worth.items() if name in counted & graded}
     _find_ungraded(submitted, of, standings)
     standings = _with_the_list(standings, roster_of(course))
-    excused = _excused(course / EXCUSED, standings, taught | worth.keys())
+    excused = excused_in(course / EXCUSED, standings, taught | worth.keys())
     everybody = sorted(
         standings.values(),
         key=lambda one: (
@@ -262,7 +262,7 @@ def _find_ungraded(submitted: Path, of: Collection[str], standings: dict[str, St
                 standing.ungraded.append(assignment)
 
 
-def _excused(
+def excused_in(
     path: Path, students: Collection[str], assignments: Collection[str]
 ) -> dict[str, set[str]]:
     """What does not count for whom, by a table of the course."""

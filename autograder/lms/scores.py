@@ -50,6 +50,7 @@ class Transfer:
         stay: students whose cell must stay, and why.
         waiting: students for whom a person has to look first.
         ungraded: students who stand in the table and have no score here.
+        excused: students for whom the assignment does not count.
     """
 
     sheet: GradebookCsv
@@ -63,6 +64,7 @@ class Transfer:
     stay: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     ungraded: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
 
     def to_upload(self) -> bytes:
         """The file for the platform."""
@@ -103,6 +105,9 @@ def transfer_of(course: Path, assignment: str, path: Path, options: Options) -> 
     comma = sheet.table.decimal_comma([column]) or sheet.table.decimal_comma(everywhere)
     for name, row in matching.rows.items():
         student = known[name]
+        if student.excused:
+            transfer.excused.append(name)
+            continue
         if student.points is None:
             transfer.ungraded.append(name)
             continue
@@ -194,6 +199,7 @@ def summary_of(transfer: Transfer) -> Summary:
     summary.miss("left unchanged", stay)
     summary.miss("waiting for a person, left unchanged without --also-waiting", transfer.waiting)
     summary.tell("in the platform's table, and without a score here", transfer.ungraded)
+    summary.tell("excused, and left alone", transfer.excused)
     summary.miss("known here, and not in the platform's table", sorted(matching.missing))
     asides = {row: why for row in matching.strangers if (why := sheet.aside(row))}
     strangers = [person(row) for row in matching.strangers if row not in asides]

@@ -95,6 +95,8 @@ def unpack(
                     not_taken[student] = f"its folder cannot be written ({error})"
                 except Exception as error:  # noqa: BLE001 (one student's work stops nobody else's)
                     not_taken[student] = f"it cannot be unpacked ({type(error).__name__}: {error})"
+            if not dry_run:  # or a service that looks on takes them for handed in just now
+                Times(course, assignment).put_unknown(target.new)
     late = sorted(
         student for student, of_one in by_student.items() if any(map(roster.late, of_one))
     )

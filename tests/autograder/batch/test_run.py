@@ -93,7 +93,8 @@ def test_what_was_lost_or_spoilt_in_between_is_made_again(again):
     assert grade("right_loops_0")[0].points == 0
     page = course / "feedback" / "right_loops_0" / ASSIGNMENT / f"{ASSIGNMENT}.html"
     assert "could not be graded" in page.read_text(encoding="utf-8")
-    assert not (course / "autograded" / "right_loops_0" / ASSIGNMENT).exists()
+    in_its_place = course / "autograded" / "right_loops_0" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    assert "could not be run" in in_its_place.read_text(encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     assert grade("right_loops_0") == first[:1]
     # what a person or another program has entered for the grader gives way when asked
