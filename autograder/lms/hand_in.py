@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def hand_in(course: Path, file: Path, student: str, when: datetime, assignment: 
     from autograder.bounds import LARGEST_FILE
     from autograder.grade.submission import read_plain
     from autograder.lms.archives import safe
-    from autograder.lms.unpack import NotTaken, Target
+    from autograder.lms.target import NotTaken, Origin, Target
 
     data = read_plain(file, LARGEST_FILE)
     if data is None:
@@ -91,23 +91,23 @@ def hand_in(course: Path, file: Path, student: str, when: datetime, assignment: 
     coursedir = open_assignment(course, assignment).coursedir
     with open_gradebook(coursedir) as gradebook:
         refuse_stranger(course, gradebook, student)
-    target = Target(course, assignment, dry_run=False)
+    target = Target(course, assignment, UTC, later=True, dry_run=False)
     place = target.submitted / student / assignment
     target.grading.mkdir(parents=True, exist_ok=True)
     said = []
     with only_one(target.grading / "lock"):
         if file.resolve().parent != place.resolve():
             try:
-                target.put(student, [{f"{assignment}.ipynb": data}])
+                origin = Origin(time=when.replace(tzinfo=UTC).isoformat())
+                target.put(student, [{f"{assignment}.ipynb": data}], origin)
             except NotTaken as why:
                 raise CourseError(str(why)) from None
             if target.older:
                 raise CourseError(
-                    f"this file was here before, and a later one is in {place}. Put it there yourself, if it counts"
+                    f"a later one is in {place} ({target.older[student]}). Put the file there yourself, if it counts"
                 )
-            said = [
-                f"What was there before is kept in {path}." for path in target.replaced.values()
-            ]
+            target.remember({student: when})
+            said = [f"It replaces what was there: {which}." for which in target.replaced.values()]
         Times(course, assignment).put({student: when})
     came = f"came in {when:%Y-%m-%d %H:%M} UTC"
     first = f"{printable(student)}: {place / assignment}.ipynb, {came}."
