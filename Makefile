@@ -4,7 +4,7 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author classroom test test-all test-long test-slow bench lint build figures sample grade feedback-zip handout
-.PHONY: solutions-handout accuracy lock pdf questions site slides new-assignment new-lecture
+.PHONY: plan solutions-handout accuracy lock pdf questions site slides new-assignment new-lecture
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -74,6 +74,9 @@ feedback-zip: setup  ## grade, and put all feedback pages, one a student, into o
 
 handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/ (ONLY="1-8" for a part)
 	@$(BIN)/python -m tools.handout $(if $(filter no,$(SELF_CHECK)),--without-self-check) --only="$(ONLY)"
+
+plan: setup  ## look at the dates of term.toml, and enter them into the gradebook
+	@$(BIN)/python -m autograder plan || [ $$? -eq 1 ]  # 1: something is odd, and said
 
 solutions-handout: setup  ## after the deadline: answers with their reasons, as a notebook and a page, in build/solutions/
 	@$(if $(ASSIGNMENT),,$(error say which assignment: make solutions-handout ASSIGNMENT=a2_self_attention))

@@ -17,7 +17,7 @@ TOGETHER = {
     "test_odd_pages.py": "the odd class",
 }
 # whose tests are about the answers to one part, and share its inputs and verdicts
-ANSWERS = ("test_checks.py", "test_each_mistake.py")
+ANSWERS = ("test_checks.py", "test_each_mistake.py", "test_prices.py", "test_two_at_once.py")
 PART = re.compile(r"\[(a\d+_\w+-\w+)")  # as their ids begin
 # whose tests share nothing, and take long: each goes where there is room
 SPREAD = ("test_accidents.py", "test_run.py", "test_dask.py")

@@ -5,13 +5,16 @@ python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 python -m autograder ask NOTEBOOK [--student NAME] [--answers A B] [--solutions]
 python -m autograder extension ASSIGNMENT [STUDENT "2 days"]
+python -m autograder settle ASSIGNMENT STUDENT [--points N] [--reason TEXT]
 python -m autograder anonymous ASSIGNMENT FOLDER [--take-back]
 python -m autograder archive FILE
 python -m autograder restore FILE FOLDER
 python -m autograder next-term FOLDER
+python -m autograder plan
 python -m autograder term [--so-far]
 python -m autograder solution ASSIGNMENT [--to FOLDER]
 python -m autograder lms scores|unpack|came-in|feedback ASSIGNMENT ... [--course FOLDER]
+python -m autograder hand-in FILE --student ID --at TIME
 python -m autograder export PLATFORM ASSIGNMENT [--course FOLDER] [--to FOLDER]
 python -m autograder watch [--course FOLDER] [--status]
 """
@@ -27,10 +30,11 @@ import traceback
 if __name__ == "__main__":
     gc.disable()  # imports make much and drop little
 try:
-    from autograder.batch import anonymous, archive, extensions, term
+    from autograder.batch import anonymous, archive, dates, extensions, settle, term
     from autograder.batch import command as batch
     from autograder.grade import command as grade
     from autograder.lms import command as lms
+    from autograder.lms import hand_in
     from autograder.platforms import command as platforms
     from autograder.release import command as release
     from autograder.service import command as service
@@ -51,9 +55,12 @@ COMMANDS = (
     anonymous.add_to,
     archive.add_to,
     extensions.add_to,
+    settle.add_to,
     archive.add_next_term_to,
+    dates.add_to,
     term.add_to,
     lms.add_to,
+    hand_in.add_to,
     platforms.add_to,
     service.add_to,
 )

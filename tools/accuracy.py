@@ -95,7 +95,7 @@ def page(rows: Rows) -> str:
     """The page, as Markdown."""
     total = together(rows)
     summary = (
-        f"Together: of {total['right']} right answers {total['false alarms']} lost a point; of "
+        f"In the whole course: of {total['right']} right answers {total['false alarms']} lost a point; of "
         f"{total['wrong']} wrong ones {total['caught']} lost some, and "
         f"{total['named'] + total['explained']} ({share_told(total)} %)\nwere named or explained. "
         f"Of {total['pairs']} pairs, at least one mistake was named in {total['one named']} "
@@ -104,7 +104,7 @@ def page(rows: Rows) -> str:
     lines = ["| " + " | ".join(HEAD) + " |", "|---|---|" + "--:|" * len(COLUMNS)]
     for (assignment, part), numbers in rows.items():
         lines.append(f"| {assignment} | `{part}` | " + " | ".join(map(str, numbers)) + " |")
-    lines.append("| together | | " + " | ".join(map(str, total.values())) + " |")
+    lines.append("| the whole course | | " + " | ".join(map(str, total.values())) + " |")
     return TEXT.format(summary=summary, table="\n".join(lines), pairs=MOST_PAIRS)
 
 

@@ -23,13 +23,14 @@ from pathlib import Path
 import nbformat
 
 from autograder.batch.course import open_course
+from autograder.batch.dates import HANDING_IN, Dates, as_table, read_dates
 from autograder.batch.release_text import without_self_check
+from autograder.errors import CourseError
 from tools import readme
 from tools.part import WHOLE, Part, PartError, part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"
-HANDING_IN = "handing_in.md"
 NOWHERE_SAID = "Your instructor says where, and until when."
 FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "tools/jupyter")
 FILES = (
@@ -79,7 +80,7 @@ week, and how many hours they take, for one lecture a week and for two.
 
 {where}
 
-## Lectures and assignments
+{dates}## Lectures and assignments
 
 """
 ASSISTANTS = """\
@@ -171,11 +172,20 @@ def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
 
 
 def readme_of_students(part: Part) -> str:
-    """What students read first; where to hand in says the teacher, in `HANDING_IN`."""
+    """What students read first; where to hand in says the teacher, in `HANDING_IN`, and when in term.toml."""
     own = ROOT / HANDING_IN
     where = own.read_text(encoding="utf-8").strip() if own.exists() else NOWHERE_SAID
     tables = part.tables if part.left_out else readme.tables()
-    return START.format(whom=readme.whom_it_is_for(part.numbers).strip(), where=where) + tables
+    whom = readme.whom_it_is_for(part.numbers).strip()
+    return START.format(whom=whom, where=where, dates=dates_of(part)) + tables
+
+
+def dates_of(part: Part) -> str:
+    """When the lectures of a part are given and its assignments due; nothing where nobody has said."""
+    planned = read_dates(ROOT)
+    lectures = {number: day for number, day in planned.lectures.items() if part.teaches(number)}
+    due = {name: when for name, when in planned.due.items() if name not in part.without}
+    return f"## Dates\n\n{as_table(Dates(lectures, due))}\n\n" if lectures or due else ""
 
 
 def config_of_students(self_check: bool) -> str:
@@ -237,7 +247,8 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     try:
         part = part_of(options.only)
-    except PartError as error:
+        dates_of(part)
+    except (PartError, CourseError) as error:
         sys.exit(f"no hand-out: {error}")
     folder = options.to / NAME
     shutil.rmtree(folder, ignore_errors=True)

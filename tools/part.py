@@ -74,6 +74,13 @@ class Part:
 
         return each_link(text, adjusted)
 
+    def without_rows(self, text: str) -> str:
+        """A text of Markdown whose tables have no rows on the assignments that are left out."""
+        ids = "|".join(map(re.escape, self.without))
+        short = "|".join(name.partition("_")[0] for name in self.without)
+        of_others = rf"^\|(?: (?:{ids}) \||.*\| (?:{short}) `).*\n"
+        return re.sub(of_others, "", text, flags=re.MULTILINE) if ids else text
+
     def cut(self, folder: Path) -> None:
         """Take what is left out, and every link to it, out of a copy of the course."""
         for name in self.left_out:
@@ -83,7 +90,7 @@ class Part:
         for path in folder.rglob("*.md"):
             text = path.read_text(encoding="utf-8")
             place = path.relative_to(folder).as_posix()
-            path.write_text(self.without_links(text, place), encoding="utf-8")
+            path.write_text(self.without_links(self.without_rows(text), place), encoding="utf-8")
         for path in folder.rglob("*.ipynb"):
             notebook = nbformat.read(path, as_version=4)
             self.cut_notebook(notebook, path.relative_to(folder).as_posix())

@@ -709,10 +709,10 @@ print("✓ learn_merges")
 # you ran on the way. Then save it and hand in this file under its name, `a10_language_models.ipynb`. You find it in
 # `workspace/exercises/a10_language_models/` of the course folder.
 #
-# **No instructor?** Then type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a10_language_models.ipynb
+# ```sh
+# !python -m autograder check a10_language_models.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

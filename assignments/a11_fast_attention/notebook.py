@@ -608,10 +608,10 @@ print("✓ online_softmax_attention")
 # you ran on the way. Then save it and hand in this file under its name, `a11_fast_attention.ipynb`. You find it in
 # `workspace/exercises/a11_fast_attention/` of the course folder.
 #
-# **No instructor?** Then type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a11_fast_attention.ipynb
+# ```sh
+# !python -m autograder check a11_fast_attention.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

@@ -558,10 +558,10 @@ print("✓ ModernBlock")
 # you ran on the way. Then save it and hand in this file under its name, `a12_modern_block.ipynb`. You find it in
 # `workspace/exercises/a12_modern_block/` of the course folder.
 #
-# **No instructor?** Then type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a12_modern_block.ipynb
+# ```sh
+# !python -m autograder check a12_modern_block.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

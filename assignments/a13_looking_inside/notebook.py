@@ -683,10 +683,10 @@ print("✓ logit_lens")
 # you ran on the way. Then save it and hand in this file under its name, `a13_looking_inside.ipynb`. You find it in
 # `workspace/exercises/a13_looking_inside/` of the course folder.
 #
-# **No instructor?** Then type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a13_looking_inside.ipynb
+# ```sh
+# !python -m autograder check a13_looking_inside.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

@@ -366,10 +366,10 @@ print("✓ is_permutation_equivariant")
 # you ran on the way. Then save it and hand in this file under its name, `a2_self_attention.ipynb`. You find it in
 # `workspace/exercises/a2_self_attention/` of the course folder.
 #
-# **No instructor?** Type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a2_self_attention.ipynb
+# ```sh
+# !python -m autograder check a2_self_attention.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

@@ -424,10 +424,10 @@ print("✓ shift_right")
 # you ran on the way. Then save it and hand in this file under its name, `a4_masks.ipynb`. You find it in
 # `workspace/exercises/a4_masks/` of the course folder.
 #
-# **No instructor?** Type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a4_masks.ipynb
+# ```sh
+# !python -m autograder check a4_masks.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

@@ -445,10 +445,10 @@ except NotImplementedError as error:
 # you ran on the way. Then save it and hand in this file under its name, `a6_positional_encoding.ipynb`. You find
 # it in `workspace/exercises/a6_positional_encoding/` of the course folder.
 #
-# **No instructor?** Type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a6_positional_encoding.ipynb
+# ```sh
+# !python -m autograder check a6_positional_encoding.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

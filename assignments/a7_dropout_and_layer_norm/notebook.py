@@ -830,10 +830,10 @@ for _ in range(5):
 # you ran on the way. Then save it and hand in this file under its name, `a7_dropout_and_layer_norm.ipynb`. You
 # find it in `workspace/exercises/a7_dropout_and_layer_norm/` of the course folder.
 #
-# **No instructor?** Then type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a7_dropout_and_layer_norm.ipynb
+# ```sh
+# !python -m autograder check a7_dropout_and_layer_norm.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

@@ -507,10 +507,10 @@ print("✓ TransformerLayer")
 # you ran on the way. Then save it and hand in this file under its name, `a8_transformer_layer.ipynb`. You find it
 # in `workspace/exercises/a8_transformer_layer/` of the course folder.
 #
-# **No instructor?** Then type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a8_transformer_layer.ipynb
+# ```sh
+# !python -m autograder check a8_transformer_layer.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

@@ -701,10 +701,10 @@ print("✓ greedy_decode")
 # you ran on the way. Then save it and hand in this file under its name, `a9_transformer.ipynb`. You find it in
 # `workspace/exercises/a9_transformer/` of the course folder.
 #
-# **No instructor?** Then type this in a terminal, in the folder of this notebook:
+# **No instructor?** Save the notebook, and run this in a new cell:
 #
-# ```
-# python -m autograder check a9_transformer.ipynb
+# ```sh
+# !python -m autograder check a9_transformer.ipynb
 # ```
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.

@@ -33,6 +33,8 @@ from urllib.parse import unquote
 
 import msgspec
 
+from autograder.batch.dates import HANDING_IN, without_dates
+from autograder.batch.final_mark import RULES
 from autograder.checks.course import course as taught
 from autograder.errors import CourseError
 from autograder.files import plain_files, printable
@@ -337,7 +339,7 @@ def _refuse_broken(gradebook: Path) -> None:
 def start_next_term(course: Path, folder: Path) -> list[str]:
     """Copy what is taught into a new folder, and name the assignments that are there now.
 
-    The checks get a new secret, and the gradebook is empty.
+    The checks get a new secret, the gradebook is empty, and the plan has no dates.
 
     What texts link to comes along, such as guides, lectures and figures, so that links lead there as well.
 
@@ -356,7 +358,10 @@ def start_next_term(course: Path, folder: Path) -> list[str]:
     for path in with_linked(taught_in(coursedir), root, of_class):
         place = folder / path.relative_to(root)
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, place)
+        if path != root / RULES:
+            shutil.copy2(path, place)
+        elif rules := without_dates(path.read_text("utf-8", "replace")):
+            place.write_text(rules, encoding="utf-8")
     solutions = (folder / coursedir.source_directory).glob("*")
     return sorted((path.name for path in solutions if path.is_dir()), key=by_number)
 
@@ -451,4 +456,8 @@ def _next_term(options: argparse.Namespace) -> Iterator[str]:
     names = start_next_term(options.course, options.folder)
     count = f"{len(names)} assignment{'' if len(names) == 1 else 's'}"
     yield f"{options.folder}: {count}, no students; it gets a gradebook of its own"
-    yield "Due dates were last term's, so set new ones."
+    yield f"Dates were last term's, so none came along: write new ones into {RULES}."
+    if (options.course / RULES).exists() and not (options.folder / RULES).exists():
+        yield f"{RULES} itself did not either, since its dates could not be told from its rules."
+    if (options.folder / HANDING_IN).exists():
+        yield f"{HANDING_IN} is last term's: see whether a date stands in it."

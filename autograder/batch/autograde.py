@@ -18,6 +18,7 @@ from nbgrader.utils import is_grade, is_solution, is_task
 from traitlets import Enum
 
 from autograder.batch.classroom import job_of, job_of_class
+from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
 from autograder.grade.release_history import read_history
@@ -61,7 +62,9 @@ class Grade(NbGraderPreprocessor):
         if result.broken:
             raise CourseError(result.broken)
         resources[RESULT] = result
-        return nbformat.reads(result.notebook, as_version=4), resources
+        graded = nbformat.reads(result.notebook, as_version=4)
+        source = course / "solutions" / assignment / f"{names['notebook']}.ipynb"
+        return with_notes(graded, notes_in(source)), resources
 
 
 class SaveScores(NbGraderPreprocessor):

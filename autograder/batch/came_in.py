@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,6 +30,8 @@ DAY = re.compile(
 NAMED_OFFSET = re.compile(rf"\b(?!{MONTH})[a-z]{{3,5}}\s*[+-]\s*\d", re.IGNORECASE)
 InUtc = Annotated[datetime, Meta(tz=False)]
 TWO_DAYS = datetime(2000, 1, 1), datetime(2004, 2, 15, 1, 1)
+WEEKDAYS = "mon", "tue", "wed", "thu", "fri", "sat", "sun"
+WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})[a-z]*\b", re.IGNORECASE)
 CLOCK = re.compile(r"(?<!\d)\d{1,2}:\d\d")
 
 
@@ -53,8 +55,20 @@ class Times:
         kept = {name: when and when.isoformat() for name, when in self._kept.items()}
         write_kept(self.path, kept)
 
+    def put_unknown(self, students: Iterable[str]) -> None:
+        """Keep that nobody knows when these students' work came in, unless something is known of it."""
+        self.put({student: None for student in students if student not in self._read()})
+
+    def of(self, student: str) -> datetime | None:
+        """When a student's work came in, as far as that is known here."""
+        return self._kept.get(student)
+
     def __contains__(self, student: str) -> bool:
         return student in self._kept
+
+    def get(self, student: str) -> datetime | None:
+        """When a student's work came in; None if that is not known."""
+        return self._kept.get(student)
 
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the time that has waited for it."""
@@ -85,6 +99,9 @@ def moment_in(text: str, zone: tzinfo) -> datetime | None:
         # what the text does not say comes from the default, so that it shows
         when, other = (parser.parse(text, default=day, tzinfos=named) for day in TWO_DAYS)
         if when != other or str(when.year) not in text:
+            return None
+        said = {name.casefold() for name in WEEKDAY.findall(text)}
+        if not said <= {WEEKDAYS[when.weekday()]}:  # either the day is wrong or its name
             return None
         # a clock that is put back shows some hours twice, and others never where it is put forward
         if tz.datetime_ambiguous(when) or not tz.datetime_exists(when):

@@ -24,6 +24,7 @@ from autograder.batch.class_statistics import (
     recurring_in,
     standings,
 )
+from autograder.batch.excused import REASON, excused_of, without_excused
 from autograder.batch.findings import Finding
 from autograder.batch.release_text import title_of
 from autograder.batch.roster import FILE, Roster, missing_from, not_on, roster_of
@@ -73,6 +74,16 @@ class PartReport:
     troubles: tuple[Trouble, ...]
 
 
+@dataclass(frozen=True)
+class MarkedPart:
+    """How a part went that a person marks: what it was worth to those who are marked, and how many wait."""
+
+    name: str
+    statistics: PartStatistics
+    marked: int
+    waiting: int
+
+
 def write_report(
     course: Path,
     assignment: str,
@@ -86,7 +97,10 @@ def write_report(
     """
     folder = course / "grading" / assignment
     page, table = folder / "class.html", folder / "class.csv"
-    students, term = standings(course)
+    excused = excused_of(course)
+    students, term = standings(course, excused)
+    excused_here = {student for student, names in excused.items() if assignment in names}
+    rows = without_excused(rows, excused_here)
     title = title_of(course, assignment)
     earlier = earlier_mistakes(course, assignment)
     again = recurring_in(rows, earlier)
@@ -96,9 +110,9 @@ def write_report(
         for student, person in roster_of(course).items()
         if student in graded or student not in ungraded
     }
-    missing = len(missing_from(roster, graded))
+    missing = len(missing_from(roster, graded | excused_here))
     write_whole(page, as_page(assignment, title, rows, isolation, students, term, again, missing))
-    write_csv(table, table_rows(rows, isolation, earlier, roster))
+    write_csv(table, table_rows(rows, isolation, earlier, roster, excused_here))
     keep_mistakes(course, assignment, rows)
     return page, table
 
@@ -117,6 +131,8 @@ def as_page(
 
     `students` is how many the gradebook knows, and `missing` how many on the list have handed in nothing.
     """
+    excused = len([row for row in rows if row.excused])
+    rows = [row for row in rows if not row.excused]
     graded = [row for row in rows if not row.failed]
     points = [row.points for row in graded]
     of = max((row.of for row in rows), default=0)
@@ -128,11 +144,14 @@ def as_page(
         failed=len(rows) - len(graded),
         waiting=sum(row.needs_person for row in graded),
         late=sum(row.late for row in rows),
+        timeless=sum(row.timeless for row in rows),
         missing=missing,
+        excused=excused,
         middle=median(points) if points else 0,
         of=of,
         bars=_histogram(points, of),
         parts=[_part(name, points, graded) for name, points in points_possible(rows).items()],
+        marked=[_marked_part(name, graded) for name in _marked_by_a_person(graded)],
         fewest=FEWEST,
         again=again,
         isolation=isolation,
@@ -156,6 +175,15 @@ def _part(name: str, possible: float, graded: Sequence[StudentResult]) -> PartRe
     findings = [finding for row in graded for finding in row.findings if finding.part == name]
     courses_own = sum(name in row.courses_own for row in graded)
     return PartReport(name, signature, statistics, courses_own, tuple(_troubles(findings)))
+
+
+def _marked_part(name: str, graded: Sequence[StudentResult]) -> MarkedPart:
+    rows = [row for row in graded if name in row.marked]
+    earned = [
+        {**row.parts, name: points} for row in rows if (points := row.marked[name]) is not None
+    ]
+    statistics = part_statistics(name, earned, rows[0].markable[name])
+    return MarkedPart(name, statistics, len(earned), len(rows) - len(earned))
 
 
 def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
@@ -211,6 +239,7 @@ def table_rows(
     isolation: str,
     earlier: Mapping[str, MistakesMade] = MappingProxyType({}),
     roster: Roster = MappingProxyType({}),
+    excused: Collection[str] = (),
 ) -> Iterator[list[object]]:
     """The table with names, points by part and reasons: its head, then a row for each student.
 
@@ -236,10 +265,16 @@ def table_rows(
     of = max((row.of for row in rows), default=0)
     for student, name in missing_from(roster, (row.student for row in rows)).items():
         absent = {"student": student, "name": name, "of": of, "reasons": NOTHING}
+        if student in excused:
+            absent |= {"points": 0, "of": 0, "reasons": REASON}
         yield [harmless(absent.get(column, "")) for column in [*head, "isolation", "seconds"]]
 
 
-def as_text(rows: Sequence[StudentResult], roster: Roster = MappingProxyType({})) -> str:
+def as_text(
+    rows: Sequence[StudentResult],
+    roster: Roster = MappingProxyType({}),
+    excused: Collection[str] = (),
+) -> str:
     """The rows for a terminal: points, points by part, when it came in, and why points were lost.
 
     Below stands who is on the list and has handed in nothing, and who has and is not on it.
@@ -263,7 +298,11 @@ def as_text(rows: Sequence[StudentResult], roster: Roster = MappingProxyType({})
         lines.append("  ".join(cells).rstrip())
         for reason in row.reasons:
             lines += wrapped(printable(reason), "    ", "      ")
-    missing = missing_from(roster, (row.student for row in rows))
+    absent = missing_from(roster, (row.student for row in rows))
+    missing = {student: name for student, name in absent.items() if student not in excused}
+    if freed := [student for student in absent if student in excused]:
+        text = f"excused, and handed in nothing: {', '.join(map(printable, freed))}"
+        lines += ["", *wrapped(text, "", "    ")]
     if missing:
         said = (f"{name} ({student})" if name else student for student, name in missing.items())
         text = f"{NOTHING}, {len(missing)} of {len(roster)}: {', '.join(map(printable, said))}"

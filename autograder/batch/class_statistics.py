@@ -14,11 +14,12 @@ journal has, and what is shown to a class only counts them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import StatisticsError, correlation, mean, median
+from types import MappingProxyType
 
 import msgspec
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
@@ -29,6 +30,7 @@ from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult, due_of
 from autograder.files import write_whole
 from autograder.order import by_number
+from autograder.points import counted
 
 FEWEST = 20  # students from which a correlation is more than chance
 FILE = "mistakes.json"
@@ -161,14 +163,20 @@ def made_again(row: StudentResult, earlier: Mapping[str, MistakesMade]) -> str:
     )
 
 
-def standings(course: Path) -> tuple[int, list[Standing]]:
-    """How many students the gradebook knows, and every assignment that somebody handed in."""
+def standings(
+    course: Path, excused: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> tuple[int, list[Standing]]:
+    """How many students the gradebook knows, and every assignment that somebody handed in.
+
+    Of who is excused from one, by student, nothing counts there.
+    """
     coursedir = open_course(course).coursedir
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         # by columns, since nbgrader's objects for a term of 300 students take half a minute
         question = (
             gradebook.db.query(
                 Assignment.name,
+                SubmittedAssignment.student_id,
                 Assignment.duedate,
                 Assignment.max_score,
                 SubmittedAssignment.timestamp,
@@ -179,16 +187,17 @@ def standings(course: Path) -> tuple[int, list[Standing]]:
             .join(SubmittedAssignment, SubmittedAssignment.assignment_id == Assignment.id)
             .order_by(Assignment.name)
         )
+        counted = [row for row in question if row.name not in excused.get(row.student_id, ())]
         found = [
             _standing(course, name, list(rows))
-            for name, rows in groupby(question, key=lambda row: row.name)
+            for name, rows in groupby(counted, key=lambda row: row.name)
         ]
         students = gradebook.db.query(Student).count()
     return students, sorted(found, key=lambda standing: by_number(standing.assignment))
 
 
 def _standing(course: Path, name: str, rows: Sequence[Row]) -> Standing:
-    points = [max(0.0, row.score - row.late_submission_penalty) for row in rows]
+    points = [counted(row.score, row.late_submission_penalty) for row in rows]
     dues = [due_of(row.duedate, row.extension) for row in rows]
     return Standing(
         name,

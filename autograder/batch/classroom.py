@@ -20,6 +20,7 @@ from autograder.batch.course import (
     open_assignment,
     open_course,
 )
+from autograder.batch.dates import enter, read_dates
 from autograder.batch.engine import Engine
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.batch.pool import Pool
@@ -30,6 +31,7 @@ from autograder.batch.run_lock import logged, nothing_lost, only_one
 from autograder.batch.score_changes import ScoreChanges
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
+from autograder.batch.whose_notebook import another_instead
 from autograder.checks.course import course as taught_course
 from autograder.checks.course import course_named
 from autograder.errors import CourseError
@@ -42,10 +44,11 @@ from autograder.sandbox import bubblewrap
 
 @dataclass(frozen=True)
 class Graded:
-    """What a grading gave: a row for each student, and whose score it changed."""
+    """What a grading gave: a row for each student, whose score it changed, and whether the due date is another."""
 
     rows: list[StudentResult]
     changes: ScoreChanges
+    dated: Sequence[str] = ()
 
 
 def grade_class(
@@ -103,6 +106,7 @@ def grade_and_compare(
     kept.mkdir(parents=True, exist_ok=True)
     with only_one(kept / "lock"), logged(kept / "log.txt"), nothing_lost(api.coursedir.db_url):
         with gradebook_of(api, settings.dry_run) as gradebook:
+            dated = enter(gradebook, read_dates(course).due, [assignment])
             regrade = Regrade(api, course, assignment, gradebook, kept, settings)
             regrade.prepare()
             if some and regrade.change.concerns_points:
@@ -112,6 +116,8 @@ def grade_and_compare(
                     "is left with the old ones; --dry-run shows whose score changes"
                 )
             recorder = GradebookWriter(api, course, assignment, gradebook, kept, settings)
+            if not (some or settings.dry_run):
+                recorder.let_go(students)
             whole = job_of_class(course, assignment, tuple(regrade.cells), settings)
 
             def jobs() -> Iterator[tuple[str, Job | Report]]:
@@ -135,7 +141,7 @@ def grade_and_compare(
             changes = regrade.finish(recorder)
         if settings.feedback and not settings.dry_run:
             write_feedback(recorder, settings, engine, progress)
-    return Graded([recorder.rows[student] for student in students], changes)
+    return Graded([recorder.rows[student] for student in students], changes, dated)
 
 
 def write_feedback(
@@ -215,7 +221,17 @@ def job_of(folder: Path, whole: Job) -> Job:
     Raises:
         InvalidSubmission: it is not what a student hands in.
     """
-    handed_in = read_folder(folder, whole.assignment, course_named(whole.course))
+    assignment = whole.assignment
+    handed_in = read_folder(folder, assignment, course_named(whole.course))
+    own = {name for cell in whole.released for name in (cell.name, *cell.was)}
+    other = another_instead(folder.parents[2], assignment, own, handed_in.notebook)
+    if other:
+        problem = InvalidSubmission(
+            f"this is the notebook of “{other}”, and none of {assignment}",
+            f"Ask for {assignment}.ipynb",
+        )
+        problem.digest, problem.came_in = handed_in.digest, handed_in.came_in
+        raise problem
     remark = (
         f"files beside the notebook that are too many, too large or too deep: {handed_in.left_out}"
     )

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:  # the engine's processes import while this one does, see `run
     from autograder.batch.classroom import Graded
 
 ENGINES = ("local", "dask")
+HOW_TIMES_ARE_SET = (
+    "`hand-in FILE --student ID --at TIME` sets it for one, `lms came-in` for all of a table"
+)
 
 
 def add_to(commands: Any) -> None:
@@ -147,13 +151,20 @@ def run(options: argparse.Namespace) -> int:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print("\n".join(lines).lstrip("\n"))
-    failed = [row.student for row in graded.rows if row.failed]
+    failed = [row.student for row in graded.rows if row.failed and row.needs_person]
     waiting = [row.student for row in graded.rows if row.needs_person and not row.failed]
     if failed:
         print(f"{len(failed)} could not be run: {', '.join(map(printable, failed))}")
+        print(
+            f"    points by hand settle it, in the formgrader or by `settle {options.assignment} ID --points N`"
+        )
     if waiting:
         waits = "waits" if len(waiting) == 1 else "wait"
         print(f"{len(waiting)} {waits} for a person: {', '.join(map(printable, waiting))}")
+    timeless = [row.student for row in graded.rows if row.timeless]
+    if timeless:
+        print(f"{len(timeless)} without a time at which it came in, and so never late: "
+              f"{', '.join(map(printable, timeless))}\n    {HOW_TIMES_ARE_SET}")  # fmt: skip
     if lost:
         print(_lost_in_words(lost, options.assignment))
     return 1 if failed or lost else 0
@@ -177,18 +188,22 @@ def _graded(
     """Grade, write the reports that are asked for, and say what came of it."""
     from autograder.batch import class_report, score_changes
     from autograder.batch.classroom import grade_and_compare
+    from autograder.batch.excused import excused_from, without_excused
     from autograder.batch.roster import enrol, roster_of
 
     roster = roster_of(options.course)
     if not options.dry_run:
         enrol(options.course, roster)
+    excused = excused_from(options.course, options.assignment)
     graded = grade_and_compare(
         options.course, options.assignment, Progress(), options.student, settings, engine
     )
+    graded = replace(graded, rows=without_excused(graded.rows, excused))
     changes = score_changes.as_text(graded.changes)
     isolation = bubblewrap.in_words(options.isolation)
     whole_class = {} if options.student else roster
-    lines = [] if options.dry_run else [class_report.as_text(graded.rows, whole_class)]
+    lines = [] if options.dry_run else [class_report.as_text(graded.rows, whole_class, excused)]
+    lines += [f"\n{line}" for line in graded.dated]
     if options.dry_run or graded.changes.students or graded.changes.change:
         lines.append(f"\n{changes}")
     lines.append(f"\nisolation: {isolation}")

@@ -24,8 +24,10 @@ from autograder.order import by_number
 class AnyName(CourseDirectory):
     """nbgrader's course folder, whose patterns for paths also match names with line ends."""
 
-    def format_path(self, step: str, student: str, assignment: str, escape: bool = False) -> str:
-        path = super().format_path(step, student, assignment, escape=escape)
+    def format_path(
+        self, nbgrader_step: str, student_id: str, assignment_id: str, escape: bool = False
+    ) -> str:
+        path = super().format_path(nbgrader_step, student_id, assignment_id, escape=escape)
         return f"(?s){path}" if escape else path
 
 

@@ -13,12 +13,14 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
 from autograder.bounds import LARGEST_TABLE, MOST_ROWS, MOST_TABLE_CELLS
 from autograder.errors import CourseError
 from autograder.grade.submission import read_plain
+from autograder.points import in_decimals
 
 SEPARATORS = ",;\t"
 EXCELS_LINE = re.compile(r'"?sep=([,;\t])"?(?:\r\n|\r|\n)', re.IGNORECASE)
@@ -302,7 +304,7 @@ def number_in(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def as_number(value: float, comma: bool = False) -> str:
+def as_number(value: float | Fraction, comma: bool = False) -> str:
     """A score with two decimals, which is what platforms show and compare."""
-    text = f"{value:.2f}"
+    text = in_decimals(value, 2)
     return text.replace(".", ",") if comma else text

@@ -17,7 +17,7 @@ from nbgrader.api import (
     SubmittedNotebook,
     new_uuid,
 )
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, select, text
 from sqlalchemy.orm import joinedload
 
 
@@ -48,6 +48,13 @@ class Entry:
         """The points so far, of all notebooks or of one."""
         grades = [grade for grade in self.grades if notebook in ("", grade.notebook_id)]
         return sum(map(points_of, grades), 0.0)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person gave something for it: a score, a comment."""
+        given = [(one.manual_score, one.extra_credit) for one in self.grades]
+        given += [(one.manual_comment or None, None) for one in self.comments]
+        return any(one is not None for pair in given for one in pair)
 
     @property
     def penalty(self) -> float:
@@ -93,6 +100,19 @@ class Entries:
         if missing:
             self._make(sorted(missing))
         return self._read(students, missing)
+
+    def let_go(self, students: Sequence[str]) -> list[str]:
+        """Let nothing wait of these students; where no person gave anything, the entry goes. Whose entries went."""
+        nobodys = []
+        with one_transaction(self.gradebook):
+            for student, entry in (self.of(students) if students else {}).items():
+                if entry.by_hand:
+                    for grade in entry.grades:
+                        grade.needs_manual_grade = False
+                else:
+                    self.gradebook.remove_submission(self.name, student)
+                    nobodys.append(student)
+        return nobodys
 
     def _known(self) -> Any:
         """The assignment; its cells are kept, so that none is read again for each student."""
@@ -194,6 +214,20 @@ class Entries:
         ):
             if rows:
                 session.execute(insert(kind.__table__), rows)
+
+
+def make_index(gradebook: Gradebook) -> None:
+    """An index that nbgrader 0.9.6 does not make, and for want of which the formgrader's lists grow with the square.
+
+    The list of one assignment of eight, with 300 students, took 22 seconds at each visit, and takes 0.6 with it.
+    """
+    session = gradebook.db()
+    session.execute(
+        text(
+            "create index if not exists ix_submitted_notebook_assignment_id on submitted_notebook (assignment_id)"
+        )
+    )
+    session.commit()
 
 
 @contextlib.contextmanager

@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_unknown(course: Path, gradebook: Gradebook, student: str) -> None:
+def refuse_stranger(course: Path, gradebook: Gradebook, student: str) -> None:
     """Refuse an id that nobody has, where the class's list says who there is."""
     from autograder.batch.roster import FILE, roster_of
 
@@ -161,7 +161,7 @@ def _carried_out(options: argparse.Namespace) -> str:
         due = gradebook.update_or_create_assignment(assignment).duedate
         if options.student:
             if options.length:
-                _refuse_unknown(course, gradebook, options.student)
+                refuse_stranger(course, gradebook, options.student)
             lines = [extend(course, assignment, gradebook, options.student, options.length)]
             lines.append("It counts when you grade again, which takes seconds.")
         else:
@@ -169,5 +169,7 @@ def _carried_out(options: argparse.Namespace) -> str:
             lines = [f"{printable(name)}: {spelt_out(length)}" for name, length in found.items()]
             lines = lines or [f"nobody has an extension for {assignment}"]
         if not due:
-            lines.append(f"{assignment} has no due date yet: set one in the formgrader.")
+            lines.append(
+                f"{assignment} has no due date yet: write one into term.toml, or set it in the formgrader."
+            )
     return "\n".join(lines)

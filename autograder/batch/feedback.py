@@ -7,6 +7,7 @@ write the same page into nbgrader's folder, from which it is handed out.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from nbgrader.utils import capture_log
 from traitlets import List, default
 
 from autograder.batch.course import open_course
+from autograder.batch.entries import Entry
+from autograder.batch.for_grader import without_notes
 from autograder.checks.course import course
 from autograder.grade.feedback_page import (
     Mark,
@@ -81,11 +84,17 @@ class FeedbackPage(Exporter):
     ) -> tuple[str, ResourcesDict]:
         notebook, resources = super().from_notebook_node(nb, resources)
         names = resources["nbgrader"]
+        notebook, report = without_notes(notebook), report_in(notebook)
         plan = plan_in(self.parent.coursedir, names["assignment"], names["notebook"])
+        plan = plan or plan_of(notebook)
+        if report.broken:
+            given = points_settled(names["marks"].values(), names["penalty"])
+            comments = names["comments"].values()
+            return page_that_could_not_be_run(plan, report, given, comments), resources
         page = feedback_page(
-            plan or plan_of(notebook),
+            plan,
             notebook,
-            report_in(notebook),
+            report,
             names["marks"],
             names["comments"],
             names["penalty"],
@@ -106,12 +115,23 @@ def _plan_at(source: Path, _written: int) -> Plan:
     return plan_of(nbformat.read(source, as_version=4))
 
 
-def page_of_unreadable(course: CourseDirectory, assignment: str, result: Report) -> str:
+def points_settled(marks: Iterable[Mark], penalty: float) -> float | None:
+    """The points of somebody whose work could not be run and is settled by hand; None where it is not."""
+    marks = list(marks)
+    if not all(mark.by_hand and not mark.earlier for mark in marks if mark.of):
+        return None
+    return max(0.0, sum(mark.score for mark in marks) - penalty)
+
+
+def page_of_unreadable(
+    course: CourseDirectory, assignment: str, result: Report, entry: Entry
+) -> str:
     """The page of a submission from which no points could come, see `InvalidSubmission`."""
     plan = plan_in(course, assignment, assignment) or Plan(assignment, ())
-    return page_that_could_not_be_run(
-        plan, result.told or result.broken, result.no_json, ours=bool(result.faults)
-    )
+    settled = not any(grade.needs_manual_grade for grade in entry.own)
+    given = max(0.0, entry.score() - entry.penalty) if settled else None
+    said = [one.manual_comment for one in entry.comments if one.manual_comment]
+    return page_that_could_not_be_run(plan, result, given, said)
 
 
 class FeedbackOfOne(GenerateFeedback):

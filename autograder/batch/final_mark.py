@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +18,10 @@ from msgspec import Meta, Struct
 from autograder.batch.toml_file import read_toml
 from autograder.errors import CourseError
 from autograder.files import listed, meant, printable
+from autograder.points import as_written, in_decimals, rounded
 
 RULES = "term.toml"
+PLAN = ("zone", "lectures", "due")  # keys of the same file that say when, see `dates`
 Weight = Annotated[float, Meta(gt=0, le=1_000_000)]  # and so no endless one
 Percent = Annotated[float, Meta(ge=0, le=100)]
 
@@ -65,7 +66,7 @@ def read_rules(path: Path) -> Rules:
             "the shortest is one line, pass_at = 50"
         )
     try:
-        rules = msgspec.convert(said, Rules)
+        rules = msgspec.convert({key: said[key] for key in said if key not in PLAN}, Rules)
     except msgspec.ValidationError as error:
         raise CourseError(f"{path}: {error}. docs/term.md says what each key means") from None
     if rules.grades and min(rules.grades.values()) != rules.pass_at:
@@ -123,12 +124,12 @@ def mark_of(
         excused: assignments that do not count for this student.
     """
     share = {
-        name: _fraction(points.get(name, 0)) / _fraction(most)
+        name: as_written(points.get(name, 0)) / as_written(most)
         for name, most in of.items()
         if name not in excused
     }
     weights = rules.weights or {name: most for name, most in of.items() if name not in rules.bonus}
-    weight = {name: Fraction(str(heavy)) for name, heavy in weights.items() if name in share}
+    weight = {name: as_written(heavy) for name, heavy in weights.items() if name in share}
     if not weight:
         return Mark(None)
     worst = sorted(weight, key=lambda name: (share[name], -weight[name]))
@@ -137,35 +138,25 @@ def mark_of(
     whole = sum(weight[name] for name in counts)
     percent = 100 * sum((weight[name] * share[name] for name in counts), Fraction()) / whole
     percent += sum(
-        _fraction(rules.bonus[name]) * share[name] for name in rules.bonus.keys() & share
+        as_written(rules.bonus[name]) * share[name] for name in rules.bonus.keys() & share
     )
-    percent = min(_rounded(percent, rules.decimals), Fraction(100))
+    percent = min(rounded(percent, rules.decimals), Fraction(100))
     missed = tuple(
         name
         for name, least in rules.pass_in.items()
-        if name in share and 100 * share[name] < _fraction(least)
+        if name in share and 100 * share[name] < as_written(least)
     )
-    passed = percent >= _fraction(rules.pass_at) and not missed
+    passed = percent >= as_written(rules.pass_at) and not missed
     grade = "passed" if passed else "not passed"
     if passed and rules.grades:
-        reached = [name for name, least in rules.grades.items() if percent >= _fraction(least)]
+        reached = [name for name, least in rules.grades.items() if percent >= as_written(least)]
         grade = max(reached, key=rules.grades.__getitem__)
     return Mark(percent, grade, passed, tuple(sorted(dropped, key=list(weight).index)), missed)
 
 
-def _fraction(number: float) -> Fraction:
-    """The number as people write it: 0.1 is a tenth."""
-    return Fraction(str(round(number, 6)))
-
-
-def _rounded(number: Fraction, decimals: int) -> Fraction:
-    """The number with so many decimals, half up, as people round."""
-    return Fraction(floor(number * 10**decimals + Fraction(1, 2)), 10**decimals)
-
-
 def in_words(mark: Mark, decimals: int) -> str:
     """The percentage of a mark as it is shown."""
-    return "–" if mark.percent is None else f"{float(mark.percent):.{decimals}f}"
+    return "–" if mark.percent is None else in_decimals(mark.percent, decimals)
 
 
 def refuse_unknown(rules: Rules, known: Sequence[str], where: Path) -> None:

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import nbformat
 from nbgrader.api import Grade, Gradebook, InvalidEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
@@ -28,6 +29,8 @@ from autograder.batch.came_in import Times
 from autograder.batch.entries import Entries, Entry, one_transaction
 from autograder.batch.exchange_time import Clock, clock_of, unread
 from autograder.batch.extensions import Waiting
+from autograder.batch.for_grader import notes_in, with_notes
+from autograder.batch.not_run import notebook_to_mark
 from autograder.batch.run import Work
 from autograder.batch.run_lock import LOG
 from autograder.batch.same_code import Definitions, given_out, taught_by
@@ -37,6 +40,7 @@ from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
 from autograder.grade.messages import from_json
 from autograder.grade.report import CHECK, Report
+from autograder.grade.restore import released_cells
 
 # the machine's, the gradebook's or the course's trouble, which stops a grading
 STOPS_ALL = (SQLAlchemyError, InvalidEntry, OSError, CourseError)
@@ -91,6 +95,11 @@ class GradebookWriter:
         return clock_of(self.api.config)
 
     @cached_property
+    def _notes(self) -> dict[str, str]:
+        folder = self.course / self.api.coursedir.source_directory / self.assignment
+        return notes_in(folder / f"{self.assignment}.ipynb")
+
+    @cached_property
     def _taught(self) -> Definitions:
         given, locked = given_out(self.course, self.assignment)
         parts = [name.removeprefix(CHECK) for name in locked if name.startswith(CHECK)]
@@ -112,6 +121,19 @@ class GradebookWriter:
             return msgspec.convert(self._summaries.get(student), Summary)
         return None
 
+    def let_go(self, handed_in: Collection[str]) -> None:
+        """Let nothing wait of work that could not be run and lies in ``submitted/`` no more.
+
+        What a person gave for it stays; where nobody gave anything, nothing was handed in.
+        """
+        gone = [
+            student
+            for student, (key, _) in self.recorded.items()
+            if not key and student not in handed_in and student in self._graded_before
+        ]
+        for student in self._entries.let_go(gone):
+            shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
+
     def take(self, works: Iterable[Work]) -> None:
         """Record results, unless these very ones are recorded already, in one transaction."""
         named = [(work, work.result) for work in works if self._nameable(work.student)]
@@ -123,7 +145,9 @@ class GradebookWriter:
         if student == student.encode(errors="replace").decode():
             return True
         reason = "the folder's name is not UTF-8, and cannot stand in a gradebook: rename it"
-        self.rows[student] = StudentResult(student, 0, 0, reasons=(reason,), failed=True)
+        self.rows[student] = StudentResult(
+            student, 0, 0, reasons=(reason,), failed=True, needs_person=True
+        )
         return False
 
     def same_work(self, student: str, digest: str) -> bool:
@@ -218,7 +242,7 @@ class GradebookWriter:
             summary = summary_of(student, result, self._taught)
         self.rows[student] = self._asked_for_time(row_of(student, entry, key, summary), work)
         if files and result:
-            self._put_down(work, key, fresh, result, summary)
+            self._put_down(work, entry, key, fresh, result, summary)
 
     def _result_of(self, work: Work) -> Report:
         """The whole result; its file may be of an earlier run, before the same work came in again."""
@@ -274,7 +298,7 @@ class GradebookWriter:
         return replace(row, reasons=(*row.reasons, reason), needs_person=True)
 
     def _put_down(
-        self, work: Work, key: str, fresh: bool, result: Report, summary: Summary
+        self, work: Work, entry: Entry, key: str, fresh: bool, result: Report, summary: Summary
     ) -> None:
         """Write the files that belong to scores, and note that they stand.
 
@@ -282,7 +306,7 @@ class GradebookWriter:
         """
         student = work.student
         if result.broken:
-            self._write_reason(student, result)
+            self._write_reason(student, entry, result)
         elif fresh:
             self._write(student, result)
             self.pages.pop(student, None)
@@ -341,7 +365,11 @@ class GradebookWriter:
         aside = self.kept / "aside"
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
-        write_whole(aside / f"{self.assignment}.ipynb", result.notebook)
+        notebook = result.notebook
+        if self._notes:
+            whole = with_notes(nbformat.reads(notebook, as_version=4), self._notes)
+            notebook = nbformat.writes(whole)
+        write_whole(aside / f"{self.assignment}.ipynb", notebook)
         copy_files(self.course / "solutions" / self.assignment, aside, but=".ipynb")
         for name, data in result.files.items():
             place = aside / shown_as(name)
@@ -372,15 +400,16 @@ class GradebookWriter:
             elif changed or grade.name in self._worth_other:
                 grade.needs_manual_grade = True
 
-    def _write_reason(self, student: str, result: Report) -> None:
-        """A page that says why a submission could not be run, and no graded notebook."""
+    def _write_reason(self, student: str, entry: Entry, result: Report) -> None:
+        """A page that says why a submission could not be run, and a notebook in which a person can give points."""
         # here, since few submissions need it, and it brings PyTorch along
         from autograder.batch.feedback import page_of_unreadable
 
-        shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
+        cells = released_cells(self.gradebook, self.assignment, self.assignment)
+        self._write(student, Report(notebook=notebook_to_mark(cells, result)))
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result))
+        write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result, entry))
 
     @cached_property
     def _late_penalty(self) -> AssignLatePenalties:

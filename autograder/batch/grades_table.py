@@ -15,6 +15,7 @@ from nbgrader.plugins import ExportPlugin
 from autograder.batch.table import csv_text
 from autograder.files import harmless, write_whole
 from autograder.order import by_number
+from autograder.points import counted
 
 COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
@@ -62,5 +63,5 @@ def _row(
     return (
         assignment.name, assignment.duedate, submission and submission.timestamp,
         student.id, student.last_name, student.first_name, student.email,
-        score, penalty, max(0.0, score - penalty), assignment.max_score,
+        counted(score), penalty, counted(score, penalty), assignment.max_score,
     )  # fmt: skip

@@ -7,6 +7,8 @@ import math
 from nbgrader.plugins import BasePlugin
 from traitlets import Float
 
+from autograder.points import as_written
+
 DAY = 24 * 60 * 60
 
 
@@ -34,7 +36,7 @@ class PercentADay(BasePlugin):
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """Points to take off, rounded to hundredths; None where nothing is taken off.
+        """Points to take off, to the last digit; None where nothing is taken off.
 
         Args:
             student_id: nobody is treated differently; an extension moves the due date instead.
@@ -45,4 +47,4 @@ class PercentADay(BasePlugin):
         if after_grace <= 0:
             return None
         percent = min(self.percent_a_day * math.ceil(after_grace / DAY), self.most_percent)
-        return round(score * percent / 100, 2)
+        return float(as_written(score) * as_written(percent) / 100)

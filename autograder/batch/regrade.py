@@ -27,6 +27,7 @@ from autograder.batch.cell_migration import (
     renamed_cells,
     state_of_release,
 )
+from autograder.batch.entries import make_index
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.batch.run import Work
 from autograder.batch.score_changes import (
@@ -62,7 +63,9 @@ def gradebook_of(api: NbGraderAPI, dry_run: bool) -> Iterator[Gradebook]:
             url = f"sqlite:///{aside}/gradebook.db"
             if Path(path).exists():
                 back_up(Path(path), aside / "gradebook.db")
-        yield stack.enter_context(Gradebook(url, course))
+        gradebook = stack.enter_context(Gradebook(url, course))
+        make_index(gradebook)
+        yield gradebook
 
 
 class Regrade:
@@ -173,7 +176,13 @@ class Regrade:
             cells, _ = cells_in(self.gradebook, self.assignment)
             write_whole(self._state, state_of_release(self.api, self.assignment, cells))
         changes = compare(
-            self._before, after, self.change, self._handed_in_again, removed, written=write
+            self._before,
+            after,
+            self.change,
+            self._handed_in_again,
+            removed,
+            written=write,
+            never_ran={row.student for row in recorder.rows.values() if row.failed},
         )
         write_changes(self.kept, changes)
         return changes

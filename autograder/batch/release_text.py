@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from autograder.files import digest_of
 
 SELF_CHECK = re.compile(
-    r"^(?:\*\*)?No instructor\?(?:(?!\n\n).)*(?:\n\n```\npython -m autograder.*?```\n\n(?:(?!\n\n).)*)?\n\n",
+    r"^(?:\*\*)?No instructor\?(?:(?!\n\n).)*(?:\n\n```\w*\n!?python -m autograder.*?```\n\n(?:(?!\n\n).)*)?\n\n",
     re.MULTILINE | re.DOTALL,
 )
 

@@ -16,7 +16,14 @@ from autograder.batch.csv_file import Row, Table, TableError, read_own_table
 from autograder.batch.entries import one_transaction
 from autograder.batch.run_lock import open_gradebook
 from autograder.bounds import LONGEST_NAME
-from autograder.files import cut, is_rounded, plain_id, printable, usual_id, without_zeros
+from autograder.files import (
+    cut,
+    is_rounded,
+    plain_id,
+    printable,
+    usual_id,
+    without_zeros,
+)
 
 FILE = "students.csv"
 COLUMNS = ("first_name", "last_name", "email", "lms_user_id")
@@ -86,8 +93,7 @@ def _refuse_odd(table: Table, row: Row, student: str, path: Path) -> None:
             f"{path}: expected {len(table.heading)} cells in line {row.line}, as in the first, found "
             f"{len(row.cells)}. Put a cell in quotes that holds a separator"
         )
-    long = len(student.encode()) > LONGEST_NAME
-    if long or student in (".", "..") or "/" in student or printable(student) != student:
+    if not names_folder(student):
         raise TableError(
             f"{path}: expected an id that a folder can have in line {row.line}, found “{cut(student, 60)}”"
         )
@@ -96,6 +102,12 @@ def _refuse_odd(table: Table, row: Row, student: str, path: Path) -> None:
             f"{path}: expected an id in line {row.line}, found “{student}”, which a spreadsheet makes of a long "
             "number. Let it take the column for text, and save the list again"
         )
+
+
+def names_folder(student: str) -> bool:
+    """Whether an id can be the name of a student's folder; one that is hidden or looks like an option is none."""
+    odd = "/" in student or "\\" in student or printable(student) != student
+    return not odd and 0 < len(student.encode()) <= LONGEST_NAME and student[0] not in ".-"
 
 
 def enrol(course: Path, roster: Roster) -> None:

@@ -20,6 +20,7 @@ from autograder.batch.cell_migration import ByHand, Change
 from autograder.batch.table import padded, rows_in, width, wrapped, write_csv
 from autograder.files import harmless, printable
 from autograder.grade.report import CHECK
+from autograder.points import counted
 
 PLANNED, WRITTEN, BY_HAND = "changes_planned.csv", "changes.csv", "removed_by_hand.csv"
 HEAD = ("graded (UTC)", "student", "before", "of", "after", "of now", "reasons")
@@ -44,7 +45,7 @@ class Scores:
 
     @property
     def total(self) -> float:
-        return max(0.0, sum(cell.score for cell in self.cells.values()) - self.penalty)
+        return counted(sum(cell.score for cell in self.cells.values()), self.penalty)
 
     @property
     def of(self) -> float:
@@ -116,13 +117,18 @@ def compare(
     handed_in_again: Collection[str],
     removed: Sequence[ByHand],
     written: bool,
+    never_ran: Collection[str] = (),
 ) -> ScoreChanges:
-    """Hold the scores of a class before a grading against those after it, both as `scores_of` gives them."""
+    """Hold the scores of a class before a grading against those after it, both as `scores_of` gives them.
+
+    Who is of those that `never_ran`, and has no points before and after, has no other score.
+    """
     known = sorted(after.keys() & before.keys())
     changed = []
     for student in known:
         old, new = before[student], after[student]
-        if (old.total, old.of) != (new.total, new.of):
+        nothing = student in never_ran and old.total == new.total == 0
+        if (old.total, old.of) != (new.total, new.of) and not nothing:
             reasons = tuple(_reasons(old, new, change, student in handed_in_again))
             changed.append(Changed(student, old, new, reasons))
     return ScoreChanges(

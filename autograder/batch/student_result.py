@@ -15,6 +15,7 @@ from autograder.checks.verdicts import SIGNS
 from autograder.faults import fault_of
 from autograder.files import digest_of
 from autograder.grade.report import CHECK, Report
+from autograder.points import counted
 
 
 @dataclass(frozen=True)
@@ -22,21 +23,23 @@ class Summary:
     """What a student's row takes from a result, so small that the journal of a class can keep it.
 
     Attributes:
-        broken: why there are no points, in words; empty if there are.
+        broken: why there are no points, and what to do, in words; empty if there are.
+        told: why alone.
         reasons: why points were lost, and what else is to be said.
         findings: what went wrong, by part.
         signatures: how each part is called, with shapes.
         seconds: what running and deciding took.
-        doubted: a person must look.
+        doubts: what a person must look at: its check cells, all of them where none is named, and why.
         courses_own: the parts whose answer is the course's own code, and how far it is.
     """
 
     broken: str = ""
+    told: str = ""
     reasons: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     signatures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
-    doubted: bool = False
+    doubts: tuple[tuple[tuple[str, ...], str], ...] = ()
     courses_own: dict[str, str] = field(default_factory=dict)
 
 
@@ -49,10 +52,12 @@ class StudentResult:
         points, of: what counts, late penalty taken off, and what can be had.
         parts, possible: points by part, and those that there are.
         marked: points by the cells that a person marks; None while they wait.
+        markable: the points that there are in these cells.
         reasons: the sentences for the table.
         findings, signatures, seconds, courses_own: as of a `Summary`.
         failed: it could not be run.
         needs_person: somebody must look.
+        excused: it does not count.
         came_in, due: UTC, the second with this student's extension; None where nobody said.
         penalty: points taken off for coming in late.
         shown: digest of all that the feedback page shows.
@@ -64,12 +69,14 @@ class StudentResult:
     parts: dict[str, float] = field(default_factory=dict)
     possible: dict[str, float] = field(default_factory=dict)
     marked: dict[str, float | None] = field(default_factory=dict)
+    markable: dict[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     signatures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     failed: bool = False
     needs_person: bool = False
+    excused: bool = False
     came_in: datetime | None = None
     due: datetime | None = None
     penalty: float = 0.0
@@ -79,6 +86,11 @@ class StudentResult:
     @property
     def late(self) -> bool:
         return bool(self.came_in and self.due and self.came_in > self.due)
+
+    @property
+    def timeless(self) -> bool:
+        """Whether it could be late, and nothing says when it came in."""
+        return bool(self.due and not self.came_in)
 
 
 def due_of(due: datetime | None, extension: timedelta | None) -> datetime | None:
@@ -145,20 +157,19 @@ def above(entry: Entry) -> Iterator[str]:
 def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
     """What a row says of a report; `taught` is how the course's own code defines the parts."""
     if report.broken:
-        return Summary(report.broken)
+        return Summary(report.broken, report.told or report.broken)
     failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
-    doubted = list(doubts(report))
     try:
         own = courses_own(report, taught)
     except Exception as error:  # noqa: BLE001 (it is a hint, and the row holds points)
         own = {}
         failures.append(str(fault_of("comparing answers with the course's own code", error)))
     return Summary(
-        reasons=(*failures, *reasons_for(report), *doubted),
+        reasons=(*failures, *reasons_for(report)),
         findings=tuple(findings_in(report, student)),
         signatures={part: verdict.signature for part, verdict in report.verdicts.items()},
         seconds=sum(report.seconds.values()),
-        doubted=bool(doubted or report.faults),
+        doubts=(*doubts(report), *[((), "") for _ in report.faults[:1]]),
         courses_own=own,
     )
 
@@ -171,8 +182,8 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     }
     row = StudentResult(
         student,
-        max(0.0, entry.score() - penalty),
-        sum(entry.worth.values()),
+        counted(entry.score(), penalty),
+        counted(sum(entry.worth.values())),
         possible={part: entry.of(check) for part, check in checks.items()},
         came_in=submission.timestamp,
         due=due_of(submission.assignment.duedate, submission.extension),
@@ -182,26 +193,45 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     unseen = [grade for grade in entry.own if grade.needs_manual_grade]
     reasons = [*lateness(row), *by_hand(unseen), *above(entry)]
     if summary.broken:
-        reasons.insert(0, summary.broken)
-        return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
+        settled = f"{row.points:g} of {row.of:g} points by hand, and settled: {summary.told}"
+        reasons.insert(0, summary.broken if unseen else settled)
+        return replace(row, reasons=tuple(reasons), failed=True, needs_person=bool(unseen))
+    doubted, settled_doubts = _open_and_settled(summary, entry)
     waiting = [grade.name for grade in unseen if grade.manual_score is None]
     if waiting:
         reasons.append(f"waits for a person: {', '.join(waiting)}")
+    marked = [grade for grade in entry.own if not grade.name.startswith(CHECK) and entry.of(grade)]
     return replace(
         row,
         parts={part: points_of(check) for part, check in checks.items()},
         marked={
-            grade.name: None if grade.name in waiting else points_of(grade)
-            for grade in entry.own
-            if not grade.name.startswith(CHECK) and entry.of(grade)
+            grade.name: None if grade.name in waiting else points_of(grade) for grade in marked
         },
-        reasons=(*summary.reasons, *reasons),
+        markable={grade.name: entry.of(grade) for grade in marked},
+        reasons=(*summary.reasons, *filter(None, doubted), *settled_doubts, *reasons),
         findings=summary.findings,
         signatures=summary.signatures,
         seconds=summary.seconds,
         courses_own=summary.courses_own,
-        needs_person=bool(unseen or summary.doubted),
+        needs_person=bool(unseen or doubted),
     )
+
+
+def _open_and_settled(summary: Summary, entry: Entry) -> tuple[list[str], list[str]]:
+    """What a person must still look at, and what is settled, since a person gave all points that it is about."""
+    of_parts = {
+        grade.name.removeprefix(CHECK): grade.manual_score is not None
+        and not grade.needs_manual_grade
+        for grade in entry.own
+        if entry.of(grade)
+    }
+    doubted, settled = [], []
+    for parts, why in summary.doubts:
+        if all(of_parts.get(part, True) for part in parts or of_parts):
+            settled += [f"{why}, and settled by hand"] if why else []
+        else:
+            doubted.append(f"{why}: please look" if why else "")
+    return doubted, settled
 
 
 def reasons_for(report: Report) -> Iterator[str]:
@@ -232,10 +262,13 @@ def _also_wrong(steps: int) -> str:
     return f" ({SIGNS['also']} {steps} more {'step' if steps == 1 else 'steps'} wrong, not charged again)"
 
 
-def doubts(report: Report) -> Iterator[str]:
-    """Parts that a person must look at: one slip took several, or only a visible test finds fault."""
+def doubts(report: Report) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Parts that a person must look at, and why: one slip took several, or only a visible test finds fault."""
     for name, parts in report.lacking.items():
-        yield f"{', '.join(parts)}: no points, and all for one name, `{name}`, that is not defined: please look"
+        yield (
+            parts,
+            f"{', '.join(parts)}: no points, and all for one name, `{name}`, that is not defined",
+        )
     for part, error in report.doubted.items():
         told = " ".join(error.split())  # a tensor is printed over several lines
-        yield f"{part}: all points, but its visible test stops ({told}): please look"
+        yield (part,), f"{part}: all points, but its visible test stops ({told})"

@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.batch.csv_file import read_own_table
+from autograder.batch.dates import read_dates
 from autograder.batch.final_mark import (
     RULES,
     Mark,
@@ -31,9 +33,14 @@ from autograder.batch.table import padded, width, wrapped, write_csv
 from autograder.errors import CourseError
 from autograder.files import cut, harmless, meant, plain_id, printable
 from autograder.order import by_number
+from autograder.points import counted
+
+if TYPE_CHECKING:  # nbgrader is imported when a command runs
+    from autograder.batch.roster import Roster
 
 TERM = "term"
 EXCUSED = "excused.csv"
+NOT_LISTED = "not in students.csv"
 NO_MARK = Mark(None)
 LEAST = 0.001  # points of an assignment that counts
 
@@ -50,6 +57,7 @@ class Standing:
         waiting: assignments in which a person has to look before the points count.
         ungraded: assignments that came in and are not graded.
         above: assignments with more points than there are.
+        listed: whether the class's own list has this student, or there is no list.
     """
 
     student: str
@@ -62,6 +70,12 @@ class Standing:
     waiting: list[str] = field(default_factory=list)
     ungraded: list[str] = field(default_factory=list)
     above: list[str] = field(default_factory=list)
+    listed: bool = True
+
+    @property
+    def name(self) -> str:
+        """By which a class is sorted, and its lists are read: the last name first."""
+        return ", ".join(filter(None, (self.last_name, self.first_name)))
 
     @property
     def waits(self) -> bool:
@@ -83,6 +97,8 @@ class Standing:
         ):
             if names:
                 yield f"{what}: {', '.join(names)}"
+        if not self.listed:
+            yield NOT_LISTED
 
 
 @dataclass(frozen=True)
@@ -92,18 +108,30 @@ class Term:
     Attributes:
         rules: how they came about.
         of: the points that each assignment gives.
-        missing: assignments of the rules that have not been graded, left out with `so_far`.
-        standings: of everybody, by name.
+        missing: assignments that may count and have not been graded, left out with `so_far`.
+        worthless: assignments that count and give no points.
+        standings: of everybody, by name; who is not on the class's own list comes last.
     """
 
     rules: Rules
     of: dict[str, float]
     missing: tuple[str, ...]
+    worthless: tuple[str, ...]
     standings: list[Standing]
+
+    @property
+    def class_of(self) -> list[Standing]:
+        """Those on the class's own list; everybody where there is none."""
+        return [one for one in self.standings if one.listed]
+
+    @property
+    def guests(self) -> list[Standing]:
+        """Those who handed in and are not on it."""
+        return [one for one in self.standings if not one.listed]
 
 
 def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) -> Term:
-    """The marks of everybody whom the gradebook knows, and of whoever handed in besides.
+    """The marks of everybody whom the gradebook or the class's own list knows, and of whoever handed in besides.
 
     Args:
         rules_file: how they come about; None for the course's own.
@@ -113,6 +141,7 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
         CourseError: the rules cannot be, or name an assignment without points.
     """
     from autograder.batch.course import open_course
+    from autograder.batch.roster import roster_of
     from autograder.batch.run_lock import open_gradebook
 
     where = rules_file or course / RULES
@@ -127,25 +156,60 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
     source = course / coursedir.source_directory
     taught = {path.name for path in source.glob("*") if path.is_dir()}
     refuse_unknown(rules, sorted(taught | worth.keys(), key=by_number), where)
-    gives_points = {name for name, most in worth.items() if LEAST <= most < math.inf}
-    graded = {name for one in standings.values() for name in one.points} & gives_points
+    handed_in = {name for one in standings.values() for name in (*one.points, *one.waiting)}
+    graded = {name for name in handed_in if LEAST <= worth[name] < math.inf}
     submitted = course / coursedir.submitted_directory
     came_in = {folder.name for folder in submitted.glob("*/*")} & taught
-    counted = rules.named if rules.weights else rules.named | graded | came_in
-    missing = tuple(sorted(counted - graded, key=by_number))
+    counted = (
+        rules.named if rules.weights else rules.named | graded | came_in | _of_term(course, taught)
+    )
+    worthless = {name for name in counted & handed_in if worth[name] < LEAST}
+    missing = tuple(sorted(counted - graded - worthless, key=by_number))
     if not counted & graded or (missing and not so_far):
+        which = "" if rules.weights else " Without [weights] whatever is taught may count."
         raise CourseError(
-            f"expected scores of {', '.join(missing) or 'some assignment'} in the gradebook, found none. Grade "
-            f"first, let [weights] of {where.name} name only what counts, or let --so-far count what there is"
+            f"expected scores of {', '.join(missing) or 'some assignment'} in the gradebook, found none.{which} Grade "
+            f"first, let [weights] or [due] of {where.name} name only what counts, or let --so-far count what there is"
         )
     of = {name: most for name, most in worth.items() if name in counted & graded}
     _find_ungraded(submitted, of, standings)
-    excused = _excused(course / EXCUSED, standings, taught | worth.keys())
+    standings = _with_the_list(standings, roster_of(course))
+    excused = excused_in(course / EXCUSED, standings, taught | worth.keys())
     everybody = sorted(
-        standings.values(), key=lambda one: (one.last_name, one.first_name, one.student)
+        standings.values(),
+        key=lambda one: (
+            not one.listed,
+            *map(_letters, (one.last_name, one.first_name)),
+            one.student,
+        ),
     )
     marked = [_marked(one, of, rules, excused.get(one.student, ())) for one in everybody]
-    return Term(rules, of, missing, marked)
+    return Term(rules, of, missing, tuple(sorted(worthless, key=by_number)), marked)
+
+
+def _letters(name: str) -> str:
+    """By which names are sorted: an Å stands with A."""
+    return unicodedata.normalize("NFKD", name).casefold()
+
+
+def _of_term(course: Path, taught: Collection[str]) -> set[str]:
+    """What may count where nobody says what does: what has a due date, or all that is taught."""
+    return set(read_dates(course).due or taught)
+
+
+def _with_the_list(standings: Mapping[str, Standing], roster: Roster) -> dict[str, Standing]:
+    """The same with everybody on the class's own list, whose names are the list's."""
+    everybody = {name: replace(one, listed=not roster) for name, one in standings.items()}
+    for name, person in roster.items():
+        one = everybody.get(name, Standing(name))
+        everybody[name] = replace(
+            one,
+            first_name=person.first_name or one.first_name,
+            last_name=person.last_name or one.last_name,
+            email=person.email or one.email,
+            listed=True,
+        )
+    return everybody
 
 
 def _standings(gradebook: Any) -> dict[str, Standing]:
@@ -178,7 +242,7 @@ def _standings(gradebook: Any) -> dict[str, Standing]:
     )
     names = dict(gradebook.db.execute(select(Assignment.id, Assignment.name)).all())
     for student, assignment, score, waits in gradebook.db.execute(scores):
-        points = max(0.0, (score or 0.0) - penalties[student, assignment])
+        points = counted(score or 0.0, penalties[student, assignment])
         if math.isfinite(score or 0.0) and math.isfinite(points):
             known[student].points[names[assignment]] = points
         else:
@@ -198,7 +262,7 @@ def _find_ungraded(submitted: Path, of: Collection[str], standings: dict[str, St
                 standing.ungraded.append(assignment)
 
 
-def _excused(
+def excused_in(
     path: Path, students: Collection[str], assignments: Collection[str]
 ) -> dict[str, set[str]]:
     """What does not count for whom, by a table of the course."""
@@ -244,25 +308,30 @@ def short_names(names: Collection[str]) -> dict[str, str]:
 
 
 def as_text(term: Term) -> str:
-    """The marks for a terminal."""
+    """The marks for a terminal; who is not on the class's own list stands apart."""
     short = short_names(term.of)
-    names = [printable(one.student) for one in term.standings]
-    wide = max(map(width, ("student", *names)))
+    people = [(printable(one.name), printable(one.student)) for one in term.standings]
+    wide = [max(map(width, column)) for column in zip(("name", "student"), *people, strict=True)]
+    named = any(name for name, _ in people)
+
+    def line(name: str, student: str, cells: Sequence[str], mark: str, grade: str) -> str:
+        person = [padded(name, wide[0])] * named + [padded(student, wide[1])]
+        points = [cell.rjust(columns[place]) for place, cell in zip(term.of, cells, strict=True)]
+        return "  ".join([*person, *points, mark.rjust(6), grade]).rstrip()
+
     columns = {name: max(5, width(short[name])) for name in term.of}
-    head = [padded("student", wide), *(short[name].rjust(columns[name]) for name in term.of)]
-    first = "  ".join([*head, "  mark", "grade"])
-    most = [padded("", wide), *(f"{of:g}".rjust(columns[name]) for name, of in term.of.items())]
-    lines = [first, "  ".join([*most, "   100"]), "─" * width(first)]
-    for name, one in zip(names, term.standings, strict=True):
-        grade = printable(one.mark.grade)
-        cells = [
-            (f"{one.points[name]:g}" if name in one.points else "–").rjust(columns[name])
-            for name in term.of
-        ]
-        mark = in_words(one.mark, term.rules.decimals).rjust(6)
-        lines.append("  ".join([padded(name, wide), *cells, mark, grade]).rstrip())
-        for remark in one.remarks(term.of):
-            lines += wrapped(printable(remark), "    ", "      ")
+    first = line("name", "student", [short[name] for name in term.of], "mark", "grade")
+    lines = [first, line("", "", [f"{most:g}" for most in term.of.values()], "100", "")]
+    lines.append("─" * width(first))
+    for group in (term.class_of, term.guests):
+        if group and not group[0].listed:
+            lines += ["", f"{NOT_LISTED}, and not counted:"]
+        for one in group:
+            cells = [f"{one.points[name]:g}" if name in one.points else "–" for name in term.of]
+            mark, grade = in_words(one.mark, term.rules.decimals), printable(one.mark.grade)
+            lines.append(line(printable(one.name), printable(one.student), cells, mark, grade))
+            for remark in one.remarks(term.of):
+                lines += wrapped(printable(remark), "    ", "      ")
     return "\n".join(lines)
 
 
@@ -306,9 +375,11 @@ def run(options: argparse.Namespace) -> int:
     print(as_text(term))
     if term.missing:
         print(f"\nnot graded so far, and left out: {', '.join(term.missing)}")
-    passed = sum(one.mark.passed for one in term.standings)
-    print(f"\n{passed} of {len(term.standings)} have passed. As a table: {path}")
-    waiting = [printable(one.student) for one in term.standings if one.waits]
+    if term.worthless:
+        print(f"\nwithout points, so that it counts for nothing: {', '.join(term.worthless)}")
+    passed = sum(one.mark.passed for one in term.class_of)
+    print(f"\n{passed} of {len(term.class_of)} have passed. As a table: {path}")
+    waiting = [printable(one.student) for one in term.class_of if one.waits]
     if waiting:
         print(f"{len(waiting)} not final: {', '.join(waiting)}")
     return 1 if waiting else 0

@@ -50,7 +50,7 @@ class Part:
         name: the name the student defines.
         steps: what earns points.
         mistakes: wrong answers with names; the first that does what the student's code did is reported.
-        letters: of lengths in the signature, see `Course`; the course sets them that loads it.
+        letters, charge_once: of the course that loads it and sets them, see `Course`.
         example: a case of few numbers, in eval mode, for which students who have earned everything
             are asked about their own code; None if they are not.
         in_steps: the right answer in steps, of which mistakes take one in another way. It is one
@@ -75,6 +75,7 @@ class Part:
         self.example: Case | None = None
         self.in_steps: type | None = None
         self.letters: Mapping[str, Letter] = {}
+        self.charge_once = True
 
     def __repr__(self) -> str:
         return f"Part({self.signature!r})"

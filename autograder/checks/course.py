@@ -53,6 +53,8 @@ class Course:
         site: address of the course's website, to which feedback pages link; "" if it has none.
         letters: of lengths in the signatures of parts, by which feedback calls axes and factors.
             Where two are equally likely, it names the one that stands first.
+        charge_once: whether steps keep their points that a mistake breaks which is charged already, see
+            `autograder.checks.credit`; else each step that is wrong is charged.
     """
 
     package: str
@@ -61,6 +63,7 @@ class Course:
     handed_over: tuple[str, ...] = ()
     site: str = ""
     letters: Mapping[str, Letter] = field(default_factory=dict)
+    charge_once: bool = True
     _loaded: dict[str, Assignment] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -115,7 +118,7 @@ class Course:
         if name not in self._loaded:
             assignment = importlib.import_module(f"{self.package}.{name}").ASSIGNMENT
             for part in assignment.parts:
-                part.letters = self.letters
+                part.letters, part.charge_once = self.letters, self.charge_once
             self._loaded[name] = replace(assignment, course=self)
         return self._loaded[name]
 

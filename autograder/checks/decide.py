@@ -308,7 +308,8 @@ class Trial:
         part, attempts, steps = self.part, self.attempts, []
         why: dict[Step, Waived] = {}
         try:
-            why = in_time(SECONDS_TO_NAME, lambda: waived(attempts, lambda: self.found), why)
+            if part.charge_once:
+                why = in_time(SECONDS_TO_NAME, lambda: waived(attempts, lambda: self.found), why)
         except Exception as error:  # noqa: BLE001 (noted; each step is charged by itself)
             note(f"looking for steps of `{part.name}` that one mistake explains", error)
         for step in part.steps:
@@ -323,8 +324,10 @@ class Trial:
         obstacle = Obstacle.TIME_LIMIT if self.late else Obstacle.NONE
         if any(item.actual.ended for item in attempts):
             obstacle = Obstacle.ENDED
+        each = not part.charge_once and sum(not step.earned for step in steps) > 1
+        remark = "In this course, each step that is wrong is charged." if each else ""
         return PartVerdict(
-            part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
+            part.name, part.signature, tuple(steps), (), remark, part.reads, obstacle=obstacle
         )
 
     def with_names(self, verdict: PartVerdict) -> PartVerdict:
@@ -365,7 +368,7 @@ def _with_substitutes(again: Trial) -> PartVerdict:
         rule = "Time that earlier parts take is not charged here."
     else:
         why, rule = f"{names} did not earn all points, so this part", "An error is charged once."
-    remark = f"{why} was decided with ours in {place}. {rule}"
+    remark = f"{why} was decided with ours in {place}. {rule} {again.verdict.remark}".rstrip()
     return again.with_names(structs.replace(again.verdict, stood_in=again.stood_in, remark=remark))
 
 

@@ -99,11 +99,19 @@ class Surroundings:
         stopped: cells so far that an error has stopped.
         texts: source of the cells that are no code.
         below: source of the code cells that come later.
+        courses: source of the code cells so far that are the course's own.
+        parts: names of the assignment's parts, each with a cell of its own.
+        gone: the cell that was handed out for the answer is not there.
+        heading: below which it stood; empty if that is not known.
     """
 
     stopped: tuple[StoppedCell, ...] = ()
     texts: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
+    courses: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    gone: bool = False
+    heading: str = ""
 
 
 NOTHING_AROUND = Surroundings()
@@ -146,11 +154,18 @@ def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_
     commented_out = re.compile(rf"^[^\S\n]*#.*\b(def|class)\s+{name}\b", re.MULTILINE)
     if any(map(commented_out.search, cells)):
         return f"No `{name}`: its definition is commented out. Take the `#` away before each line."
-    bodies = (statements_of(cell) for cell in cells)
+    bodies = (statements_of(cell) for cell in cells if cell not in around.courses)
     others = [one.name for body in bodies for one in body if isinstance(one, Definition)]
+    others = [other for other in others if other not in around.parts]
     alike = difflib.get_close_matches(name, others, n=1, cutoff=0.8)
     if alike:
         return f"No `{name}`: no cell defines it, but one defines `{alike[0]}`. Is the name meant to be `{name}`?"
+    if around.gone:
+        below = f", below “{around.heading}”" if around.heading else ""
+        return (
+            f"No `{name}`: its cell is not there. It stood above its test{below}. Put what you wrote there, or take "
+            "the cell from the notebook as you got it."
+        )
     return f"No `{name}`: no cell defines it. Was the cell deleted, or the name changed?"
 
 

@@ -165,8 +165,8 @@ class _Walk:
         self._open: dict[str, set[str]] = {}  # files that a place has as a whole
         self._words: dict[str, set[str]] = {}  # attributes and texts in what was reached of a place
         self._starred: dict[str, set[str]] = {}  # files whose names are a place's own
-        self._running: set[str] = set()
-        self._run(NOTEBOOK)
+        self._running: set[tuple[str, bool]] = set()
+        self._run(NOTEBOOK, like_a_cell=True)
 
     def __iter__(self) -> Iterator[Reached]:
         seen: set[tuple[str, int]] = set()  # one that binds many names is read once
@@ -228,26 +228,30 @@ class _Walk:
                     self.want(file, alias.name)
             self._opened(place, f"{module}.{alias.name}".strip("."), near)
 
-    def _star(self, place: str, file: str) -> None:
-        self._run(file)
+    def _star(self, place: str, file: str, like_a_cell: bool = False) -> None:
+        self._run(file, like_a_cell)
         self._starred.setdefault(place, set()).add(file)
         for other, name in [*self._done]:
             if other == place:
                 self.want(file, name)
 
-    def _run(self, place: str) -> None:
-        """Note what a place does when it runs: its imports, and the files whose names it takes over."""
-        if place in self._running or not self.code.files:
+    def _run(self, place: str, like_a_cell: bool = False) -> None:
+        """Note what a place does when it runs: its imports, and the files whose names it takes over.
+
+        Of what runs like a cell, as by `%run`, an import counts for those parts that use what it brings.
+        """
+        if (place, like_a_cell) in self._running or not self.code.files:
             return
-        self._running.add(place)
+        self._running.add((place, like_a_cell))
         self.want(place, "*")
         for text in self.code.texts(place):
             for said in _texts_to_run(text):
                 for file in self.code.named_in(said):
-                    self._star(place, file)
+                    self._star(place, file, like_a_cell)
             for node in statements_of(text) if place != NOTEBOOK else ():
                 if isinstance(node, ast.Import | ast.ImportFrom):
-                    self._ran.append(Reached(Statement(node), place, only_runs=True))
+                    if not like_a_cell:
+                        self._ran.append(Reached(Statement(node), place, only_runs=True))
                     self._run_imported(place, node)
 
     def _run_imported(self, place: str, node: ast.Import | ast.ImportFrom) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
@@ -418,9 +418,21 @@ def _as_text(link: re.Match[str]) -> str:
 
 
 def page_that_could_not_be_run(
-    plan: Plan, reason: str, no_json: bool = False, ours: bool = False
+    plan: Plan, report: Report, given: float | None = None, comments: Collection[str] = ()
 ) -> str:
-    """The page of a submission from which no points could come; the reason may be an error of the grader's own."""
+    """The page of a submission from which no points could come; the reason may be an error of the grader's own.
+
+    Args:
+        given: the points of somebody whose work is settled by hand; None for everybody else.
+        comments: of a person.
+    """
     return render(
-        "broken.html", title=plan.title, of=plan.of, reason=reason, no_json=no_json, ours=ours
+        "broken.html",
+        title=plan.title,
+        of=plan.of,
+        reason=report.told or report.broken,
+        no_json=report.no_json,
+        ours=bool(report.faults),
+        given=given,
+        comments=list(dict.fromkeys(comments)),
     )

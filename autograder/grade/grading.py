@@ -27,7 +27,7 @@ from autograder.checks.rendering import as_bundle
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import Fault, collected, note
 from autograder.files import cut
-from autograder.grade.report import error_in
+from autograder.grade.report import CHECK, error_in, grade_id_of
 from autograder.probe.disallowed import Disallowed
 from autograder.probe.messages import Ending
 from autograder.sandbox.client import KernelNotStarted
@@ -60,6 +60,7 @@ SPENT = (
 )
 
 
+HEADING = re.compile(r"^#{1,6}[^\S\n]+(.{1,80})", re.MULTILINE)
 UNDECIDED = "The grader itself failed over this part, which is no fault of yours. A person has to decide it."
 
 LOOKED_AT_AGAIN = (
@@ -141,6 +142,8 @@ class Grading:
         self._stopped_cells: list[StoppedCell] = []
         self._texts: list[str] = []
         self._below: list[str] = []
+        self._named: set[str] = set()
+        self._headings: dict[str, str] = {}  # below which a check stands, by its part
         self._stopped = ""
         self._time_to_read = Allowance(SECONDS_TO_READ)
 
@@ -153,6 +156,13 @@ class Grading:
         """Read a notebook as a whole, before the first of its cells is taken."""
         self._texts = [cell.source for cell in cells if cell.cell_type != "code"]
         self._below = [cell.source for cell in cells if cell.cell_type == "code"]
+        self._named = {grade_id_of(cell) for cell in cells}
+        heading = ""
+        for cell in cells:
+            if cell.cell_type == "markdown" and (found := HEADING.search(cell.source)):
+                heading = " ".join(found[1].split())
+            elif grade_id_of(cell).startswith(CHECK):
+                self._headings[grade_id_of(cell).removeprefix(CHECK)] = heading
 
     def take(self, cell: NotebookNode, index: int) -> None:
         """Run or decide the notebook's next cell."""
@@ -242,7 +252,15 @@ class Grading:
     def _asker(self, part: Part) -> Callable[[Probe], PartVerdict]:
         """What decides a part by what a notebook holds at this place, in whichever kernel."""
         cells, decided, asked = [*self._cells], {*self.verdicts}, [*self._asked]
-        around = Surroundings(tuple(self._stopped_cells), tuple(self._texts), tuple(self._below))
+        around = Surroundings(
+            tuple(self._stopped_cells),
+            tuple(self._texts),
+            tuple(self._below),
+            courses=tuple(cell for cell in self._cells if cell not in self._own),
+            parts=tuple(self.handed_out),
+            gone=part.name in self.handed_out and part.name not in self._named,
+            heading=self._headings.get(part.name, ""),
+        )
         return lambda probe: decide(
             self.assignment,
             part,

@@ -120,11 +120,19 @@ class OnPage(msgspec.Struct, frozen=True):
     tests: dict[str, str] = {}
     restored: Restored = Restored()
     unanswered: tuple[str, ...] = ()
+    broken: str = ""
+    told: str = ""
+    no_json: bool = False
+    faults: tuple[Fault, ...] = ()
 
 
 def put_into(notebook: NotebookNode, report: Report) -> None:
     """Let a notebook carry what its page shows of the report."""
     on_page = OnPage(report.verdicts, report.tests, report.restored, report.unanswered)
+    if report.broken:
+        on_page = OnPage(
+            broken=report.broken, told=report.told, no_json=report.no_json, faults=report.faults
+        )
     notebook.metadata[KEY] = msgspec.to_builtins(on_page)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, LONGEST_NAME
 from autograder.errors import CourseError
 from autograder.files import plain_name, printable
-from autograder.lms.canvas import CANVAS
+from autograder.lms.canvas import ANONYMOUS, CANVAS
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import SubmittedFile
 
@@ -99,6 +99,8 @@ class Archive:
                         "not named as Moodle or Canvas names what is handed in, or with more numbers in "
                         "it than can be told apart"
                     )
+                    if ANONYMOUS.match(name):
+                        why = "it names nobody, since the assignment is anonymous on Canvas. Show names there first"
             if file is None:
                 refused.append(Refused(name, why))
             else:

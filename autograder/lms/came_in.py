@@ -11,13 +11,13 @@ from nbgrader.api import MissingEntry
 from autograder.batch.came_in import Times, moment_in, zone_in_words
 from autograder.batch.course import open_assignment
 from autograder.batch.csv_file import TableError
+from autograder.batch.dates import read_dates
 from autograder.batch.run_lock import open_gradebook
 from autograder.files import printable
-from autograder.lms.platform import EMPTY, GradebookCsv
-from autograder.lms.roster import STUDENT, everybody_in, id_column_of, match, read_gradebook
+from autograder.lms.platform import EMPTY, TIME, GradebookCsv
+from autograder.lms.roster import SHARED, STUDENT, everybody_in, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
 
-TIME = "time"
 # what programs write for no time lies before, and what people mistype often ahead of every clock
 EARLIEST, ZONES = datetime(2000, 1, 1), timedelta(days=1)
 LATE = timedelta(minutes=1)  # the least that a mark proves, which does not say by how much
@@ -25,6 +25,9 @@ LATE = timedelta(minutes=1)  # the least that a mark proves, which does not say 
 
 def due_in(course: Path, assignment: str) -> datetime | None:
     """When an assignment is due, in UTC and without anybody's extension; None if nobody said."""
+    planned = read_dates(course).due.get(assignment)
+    if planned:
+        return planned.astimezone(UTC).replace(tzinfo=None)
     coursedir = open_assignment(course, assignment).coursedir
     with open_gradebook(coursedir) as gradebook:
         try:
@@ -145,7 +148,7 @@ def take_times(
     strangers = [printable(row[id_column]) or "no id" for row in matching.strangers]
     summary.miss("in the table, and not known here", strangers)
     summary.miss("left out", sheet.spilt_in_words, one_a_line=True)
-    summary.tell("shared by several, which names nobody", matching.shared)
+    summary.miss(SHARED, matching.shared)
     if dry_run:
         summary.lines.append("nothing was written")
     return summary

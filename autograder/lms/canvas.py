@@ -22,6 +22,7 @@ HIDDEN = re.compile(r"(?:muted|manual posting.*)?", re.IGNORECASE)
 WITH_NUMBER = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
 TEST_STUDENT = "Student, Test"
 LONGEST_NUMBER = 20  # digits; Canvas counts in 64 bits
+ANONYMOUS = re.compile(r"(?:LATE_)?anon_\w+_\d+_")
 MOST_WAYS = 10  # of reading one name
 # titles in which Canvas finds these are taken for totals of its own, and passed over; some versions take less for one
 TOTAL = re.compile("(?:Current|Final) (?:Score|Points|Grade)|Override (?:Score|Grade|Status)")

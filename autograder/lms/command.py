@@ -39,6 +39,8 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     unpack = _job(jobs, "unpack", "unpack the platform's archive of submissions")
     unpack.add_argument("archive", type=Path, help="the archive (zip), as the platform gives it")
     unpack.add_argument("--students", type=Path, help=students)
+    later = "this archive is later than what is here, where the platform does not say which is"
+    unpack.add_argument("--later", action="store_true", help=later)
     unpack.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
     add_zone_to(unpack)
 
@@ -109,9 +111,15 @@ def _scores(options: argparse.Namespace) -> Summary:
 def _unpack(options: argparse.Namespace) -> Summary:
     from autograder.lms.unpack import unpack
 
-    table, by, zone = options.students, options.by, options.time_zone
     summary = unpack(
-        options.course, options.assignment, options.archive, table, by, zone, options.dry_run
+        options.course,
+        options.assignment,
+        options.archive,
+        options.students,
+        options.by,
+        options.time_zone,
+        options.later,
+        options.dry_run,
     )
     if options.dry_run:
         summary.lines.append("nothing was written")

@@ -8,9 +8,13 @@ from pathlib import Path
 from nbgrader.api import MissingEntry
 
 from autograder.batch.course import open_course
+from autograder.batch.excused import excused_from
 from autograder.batch.roster import roster_of
 from autograder.batch.run_lock import open_gradebook
 from autograder.batch.term import TERM, term_of
+from autograder.points import counted
+
+KINDS = ("email", "id")  # what a platform may know a student by besides our own id
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Known:
         email: empty, if neither has one.
         number: the platform's own, empty if neither has one.
         points: late penalty taken off, points given by hand included; None if nothing was graded.
+        excused: the assignment does not count for this student.
         waits: somebody must read or look before these points count.
     """
 
@@ -30,6 +35,7 @@ class Known:
     number: str = ""
     points: float | None = None
     waits: bool = False
+    excused: bool = False
 
     def id_in(self, column: str) -> str:
         """By what a platform's column knows this student: "email", "id", or any other."""
@@ -71,7 +77,9 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
             return None, known
         for submission in entry.submissions:
             student = submission.student_id
-            points = max(0.0, submission.score - submission.late_submission_penalty)
+            points = counted(submission.score, submission.late_submission_penalty)
             waits = bool(submission.needs_manual_grade)
             known[student] = replace(known[student], points=points, waits=waits)
+        for name in excused_from(course, assignment) & known.keys():
+            known[name] = replace(known[name], excused=True)
         return entry.max_score, known

@@ -13,6 +13,7 @@ from autograder.batch.csv_file import Row, Table, TableError, number_in
 from autograder.files import plain_id, printable
 
 EMPTY = ("", "-")
+TIME = "time"  # names the column with times in a table of one's own
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,9 @@ class GradebookCsv:
 
     def came_in(self, row: Row) -> str:
         """When the work came in, as the table has it; empty if it does not say."""
-        return ""
+        places = self.table.columns(TIME)
+        text = row[places[0]] if len(places) == 1 else ""
+        return "" if text in EMPTY else text
 
     def to_upload(
         self, column: int, id_column: int, scores: Mapping[Row, str], same: Collection[Row]

@@ -11,17 +11,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.batch.csv_file import Row, TableError, read_table
-from autograder.batch.roster import FILE
+from autograder.batch.roster import FILE, names_folder
 from autograder.batch.roster import roster_of as list_of
 from autograder.errors import CourseError
-from autograder.files import is_rounded, plain_id, plain_name, printable, usual_id, without_zeros
+from autograder.files import (
+    is_rounded,
+    plain_id,
+    printable,
+    usual_id,
+    without_zeros,
+)
 from autograder.lms.archives import Refused
 from autograder.lms.brightspace import BrightspaceGrades
 from autograder.lms.canvas import CANVAS
-from autograder.lms.gradebook import Known, students_in
+from autograder.lms.gradebook import KINDS, Known, students_in
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile
 
+SHARED = "shared by several rows or students, so that it names nobody"
 STUDENT = "student"  # names the column with ids in a table of one's own
 
 
@@ -49,7 +56,7 @@ class Matching:
         rows: of each student.
         missing: students without a row.
         strangers: rows without a student.
-        shared: ids that several students or several rows have, so that they say nothing.
+        shared: ids that several students or several rows have, so that they say nothing; these are on neither side.
     """
 
     rows: dict[str, Row]
@@ -69,14 +76,14 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
     matched = {
         ours[0]: theirs[0] for ours, theirs in by_id.values() if len(ours) == len(theirs) == 1
     }
-    matched_rows = set(matched.values())
+    shared = sorted(key for key, found in by_id.items() if max(len(found[0]), len(found[1])) > 1)
+    left_over = {*matched.values(), *(row for key in shared for row in by_id[key][1])}
+    ours = {*matched, *(student for key in shared for student in by_id[key][0])}
     return Matching(
         matched,
-        missing=[student for student in students if student not in matched],
-        strangers=[row for row in rows if row not in matched_rows],
-        shared=sorted(
-            key for key, (ours, theirs) in by_id.items() if max(len(ours), len(theirs)) > 1
-        ),
+        missing=[student for student in students if student not in ours],
+        strangers=[row for row in rows if row not in left_over],
+        shared=shared,
     )
 
 
@@ -92,7 +99,7 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
         known: students of ours.
 
     Returns:
-        the short name, or the column's where it has none, and the column.
+        by what of ours the column knows students, as `Known.id_in` takes it, and the column.
 
     Raises:
         TableError: there is no such column, or not just one fits.
@@ -100,15 +107,13 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
     if by:
         column = sheet.id_column(by)
         names = {column: alias for alias, column in sheet.id_columns.items()}
-        return names.get(column, sheet.heading[column]), column
-    fitting = {}
+        return _kind_of(sheet, names.get(column, ""), column, known)[0], column
+    kinds, fitting = {}, {}
     for alias, column in sheet.id_columns.items():
-        ours = by_id_in(alias, known)
-        named = {row: ours.get(key_of(row[column])) for row in sheet.people if row[column]}
-        fitting[alias] = {row: student for row, student in named.items() if student}
+        kinds[alias], fitting[alias] = _kind_of(sheet, alias, column, known)
     aliases = sorted(filter(fitting.get, fitting), key=lambda alias: -len(fitting[alias]))
     if aliases and all(_agree(fitting[aliases[0]], fitting[alias]) for alias in aliases[1:]):
-        return aliases[0], sheet.id_columns[aliases[0]]
+        return kinds[aliases[0]], sheet.id_columns[aliases[0]]
     choices = ", ".join(
         f"--by {alias} (“{sheet.heading[column]}”, names {len(fitting[alias])} of our students)"
         for alias, column in sheet.id_columns.items()
@@ -118,6 +123,22 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
         f"which column of {sheet.table.name} holds the ids of your students, which are the names "
         f"of their folders? Name it with --by: {choices or f'one of {columns}'}"
     )
+
+
+def _kind_of(
+    sheet: GradebookCsv, alias: str, column: int, known: Collection[Known]
+) -> tuple[str, dict[Row, str]]:
+    """By what of ours a column knows students, and whom it names: what stands in it decides, unless its name does.
+
+    A login may be an address, and so may whatever stands in a column of another language.
+    """
+    named: dict[str, dict[Row, str]] = {}
+    for kind in (alias,) if alias in KINDS else ("", *KINDS):
+        ours = by_id_in(kind, known)
+        found = {row: ours.get(key_of(row[column])) for row in sheet.people if row[column]}
+        named[kind] = {row: student for row, student in found.items() if student}
+    best = max(named, key=lambda kind: len(named[kind]))
+    return best, named[best]
 
 
 def by_id_in(alias: str, known: Collection[Known]) -> dict[str, str]:
@@ -265,17 +286,20 @@ def roster_of(
             continue
         if not student:
             why = f"nothing in “{sheet.heading[column]}”"
-        elif is_rounded(student):
-            why = f"“{student}” is what a spreadsheet makes of a long number"
-        elif key_of(student) not in ours and without_zeros(student) in lacking:
-            there = printable(lacking[without_zeros(student)])
-            why = f"“{printable(student)}” is nobody's here and “{there}” is: a spreadsheet drops zeros"
-        elif plain_name(student) != student:
-            why = f"“{printable(student)}” cannot be the name of a folder"
         elif count[key_of(student)] > 1 or key_of(student) in shared:
             why = f"“{printable(student)}” is several people's"
+        elif key_of(student) in ours:
+            ids[number] = ours[key_of(student)]
+            continue
+        elif is_rounded(student):
+            why = f"“{student}” is what a spreadsheet makes of a long number"
+        elif without_zeros(student) in lacking:
+            there = printable(lacking[without_zeros(student)])
+            why = f"“{printable(student)}” is nobody's here and “{there}” is: a spreadsheet drops zeros"
+        elif not names_folder(student):
+            why = f"“{printable(student)}” cannot be the name of a folder"
         else:
-            ids[number] = ours.get(key_of(student), student)
+            ids[number] = student
             continue
         odd.append(f"{printable(sheet.called(row))}: {why}")
     if not ids:

@@ -13,8 +13,9 @@ from autograder.errors import CourseError
 from autograder.files import plain_id, printable, without_zeros
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
-from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
+from autograder.lms.roster import SHARED, Matching, id_column_of, match, read_gradebook
 from autograder.lms.summary import Summary
+from autograder.points import as_written
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Transfer:
         stay: students whose cell must stay, and why.
         waiting: students for whom a person has to look first.
         ungraded: students who stand in the table and have no score here.
+        excused: students for whom the assignment does not count.
     """
 
     sheet: GradebookCsv
@@ -62,6 +64,7 @@ class Transfer:
     stay: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     ungraded: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
 
     def to_upload(self) -> bytes:
         """The file for the platform."""
@@ -102,17 +105,23 @@ def transfer_of(course: Path, assignment: str, path: Path, options: Options) -> 
     comma = sheet.table.decimal_comma([column]) or sheet.table.decimal_comma(everywhere)
     for name, row in matching.rows.items():
         student = known[name]
+        if student.excused:
+            transfer.excused.append(name)
+            continue
         if student.points is None:
             transfer.ungraded.append(name)
             continue
         if student.waits and not options.also_waiting:
             transfer.waiting.append(name)
             continue
-        points = student.points * (possible / of if options.scale else 1)
         old = number_in(row[column])
-        if not math.isfinite(points):
+        if not math.isfinite(student.points):
             transfer.stay[name] = "the gradebook holds a score without end"
-        elif why := sheet.stays(row, column, points):
+            continue
+        points = as_written(student.points)
+        if options.scale:
+            points *= as_written(possible) / as_written(of)
+        if why := sheet.stays(row, column, float(points)):
             transfer.stay[name] = why
         elif old is not None and as_number(old) == as_number(points):
             transfer.same.append(name)
@@ -190,6 +199,7 @@ def summary_of(transfer: Transfer) -> Summary:
     summary.miss("left unchanged", stay)
     summary.miss("waiting for a person, left unchanged without --also-waiting", transfer.waiting)
     summary.tell("in the platform's table, and without a score here", transfer.ungraded)
+    summary.tell("excused, and left alone", transfer.excused)
     summary.miss("known here, and not in the platform's table", sorted(matching.missing))
     asides = {row: why for row in matching.strangers if (why := sheet.aside(row))}
     strangers = [person(row) for row in matching.strangers if row not in asides]
@@ -201,6 +211,6 @@ def summary_of(transfer: Transfer) -> Summary:
         "here as well but for zeros before the number, which a spreadsheet has dropped from one of the two",
         [one for one in nearly if one and without_zeros(one) in missing],
     )
-    summary.tell("shared by several, which names nobody", matching.shared)
+    summary.miss(SHARED, matching.shared)
     summary.lines += sheet.table.doubts
     return summary

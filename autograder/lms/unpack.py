@@ -1,23 +1,20 @@
 """A platform's archive of submissions into the folders from which a class is graded.
 
-The latest attempt counts. What it takes the place of is kept aside in full, so that nothing is lost,
-and unpacking the same archive again, or an older one, changes nothing.
+The latest attempt counts, as the platform says which it is. What it takes the place of is kept aside in full, so
+that nothing is lost, and unpacking the same archive again, or an older one, changes nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 import re
-import shutil
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import tzinfo
 from pathlib import Path, PurePosixPath
 
-from autograder.batch.came_in import Times
+from autograder.batch.came_in import Times, moment_in
 from autograder.batch.course import assignments_of, open_assignment
 from autograder.batch.roster import FILE
 from autograder.batch.run_lock import only_one
@@ -25,13 +22,14 @@ from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.checks.course import Course
 from autograder.checks.course import course as taught_course
 from autograder.errors import CourseError
-from autograder.files import NO_ROOM, plain_files, printable
-from autograder.grade.submission import TIME, read_plain
+from autograder.files import NO_ROOM, printable
+from autograder.grade.submission import TIME
 from autograder.lms.archives import NOTEBOOK, Archive, Refused, refuse_anothers, safe, whose
 from autograder.lms.came_in import TimesOfTable, due_in
 from autograder.lms.platform import SubmittedFile
-from autograder.lms.roster import roster_of
+from autograder.lms.roster import Roster, roster_of
 from autograder.lms.summary import Summary
+from autograder.lms.target import NotTaken, Origin, Target
 
 # what platforms and browsers put behind a name that there is already
 AGAIN = re.compile(r"(?:-\d{1,9}| ?\(\d{1,9}\))$")
@@ -46,6 +44,7 @@ def unpack(
     table: Path | None,
     by: str,
     zone: tzinfo,
+    later: bool = False,
     dry_run: bool = False,
 ) -> Summary:
     """Unpack what a class handed in into ``submitted/<student>/<assignment>/``.
@@ -54,6 +53,7 @@ def unpack(
         table: the platform's export, which says who is who; None where its numbers are the ids.
         by: the column of that table with the ids.
         zone: of the times in that table.
+        later: whether this archive is the later one where the platform does not say.
         dry_run: write nothing.
 
     Raises:
@@ -72,7 +72,7 @@ def unpack(
         by_student, strangers = roster.by_student(files)
         others = [name for name in assignments_of(api, course) if name != assignment]
         refuse_anothers(files, assignment, others, archive)
-        target = Target(course, assignment, dry_run)
+        target = Target(course, assignment, zone, later, dry_run)
         not_taken: dict[str, str] = {}
         renamed: dict[str, str] = {}
         with contextlib.ExitStack() as stack:
@@ -80,34 +80,45 @@ def unpack(
                 target.grading.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(only_one(target.grading / "lock"))
             for student, of_one in sorted(by_student.items()):
+                origin = _origin(of_one, roster)
                 try:
                     attempts, own = _attempts(opened, of_one, assignment, others, refused, taught)
                     if PurePosixPath(own).name != f"{assignment}{NOTEBOOK}":
                         renamed[student] = own
-                    target.put(student, attempts)
+                    target.put(student, attempts, origin)
                 except NotTaken as why_not:
                     not_taken[student] = str(why_not)
-                    target.keep(student, why_not.files)
+                    target.keep(student, why_not.files, origin)
                 except OSError as error:
                     if error.errno in NO_ROOM:
                         raise
                     not_taken[student] = f"its folder cannot be written ({error})"
                 except Exception as error:  # noqa: BLE001 (one student's work stops nobody else's)
                     not_taken[student] = f"it cannot be unpacked ({type(error).__name__}: {error})"
+            if not dry_run:  # or a service that looks on takes them for handed in just now
+                Times(course, assignment).put_unknown(target.new)
     late = sorted(
         student for student, of_one in by_student.items() if any(map(roster.late, of_one))
     )
+    kept, by_hand = Times(course, assignment), []
     times = TimesOfTable(zone, due_in(course, assignment))
     for student in target.taken:
-        [text] = {roster.came_in(file) for file in by_student[student]}
-        times.add(student, text, student in late, student in target.replaced)
+        text, before = _origin(by_student[student], roster).time, kept.get(student)
+        ours = None, target.came_in(student), moment_in(text, zone)
+        if student in target.same and before not in ours:
+            by_hand.append(student)
+        else:
+            times.add(student, text, student in late, student in target.replaced)
     if not dry_run:
-        Times(course, assignment).put(times.found)
+        kept.put(times.found)
+        target.remember(times.found)
     absent = sorted(set(roster.ids.values()) - by_student.keys()) if roster.sheet else []
     counts = f"{len(target.new)} new, {len(target.replaced)} replaced by a later attempt"
     summary = Summary([f"{counts}, {len(target.same)} here already"])
-    summary.tell("replaced", [f"{name} (before: {path})" for name, path in target.replaced.items()])
-    summary.tell("of an earlier attempt than the one here, so that nothing changes", target.older)
+    summary.tell("replaced", [f"{name} ({which})" for name, which in target.replaced.items()])
+    older = [f"{name} ({which})" for name, which in target.older.items()]
+    summary.tell("of an earlier attempt than the one here, so that nothing changes", older)
+    summary.tell("with another time by lms came-in, which stays", by_hand)
     summary.tell(
         "late, by the platform's mark", [name for name in late if name not in times.by_mark]
     )
@@ -119,6 +130,12 @@ def unpack(
     summary.miss(f"not in {FILE}", roster.not_listed(by_student))
     summary.miss(
         "not taken", [f"{name}: {why}" for name, why in not_taken.items()], one_a_line=True
+    )
+    summary.miss(
+        "of another attempt than the one here, and nothing says which is later, so that nothing changes; --later "
+        "unpacks them",
+        [f"{name}: {which}" for name, which in target.unclear.items()],
+        one_a_line=True,
     )
     summary.miss("of nobody known", strangers, one_a_line=True)
     summary.miss("without a usable id in the platform's table", roster.odd, one_a_line=True)
@@ -140,17 +157,10 @@ def in_short(refused: Sequence[Refused]) -> list[str]:
     return lines
 
 
-class NotTaken(Exception):
-    """A student handed in something from which no attempt can be made; the message says why.
-
-    Args:
-        why: the message.
-        files: what came in all the same, by name, to be kept where a person finds it.
-    """
-
-    def __init__(self, why: str, files: Mapping[str, bytes] | None = None) -> None:
-        super().__init__(why)
-        self.files = files or {}
+def _origin(files: Sequence[SubmittedFile], roster: Roster) -> Origin:
+    """Which attempt a student's files are, as far as the platform says it."""
+    [time] = {roster.came_in(file) for file in files}
+    return Origin(max(file.order for file in files), time)
 
 
 def _attempts(
@@ -280,110 +290,3 @@ def _title(file: SubmittedFile) -> tuple[str, int]:
     stem = PurePosixPath(file.own).stem
     again = AGAIN.search(stem)
     return AGAIN.sub("", stem).casefold(), int(re.sub(r"\D", "", again[0])) if again else 0
-
-
-class Target:
-    """The folders from which a class is graded, and what has become of them.
-
-    Attributes:
-        new: students who had nothing here before.
-        replaced: who had an earlier attempt here, and where that is now.
-        same: who have this very attempt here.
-        older: who have a later attempt here than this one.
-    """
-
-    def __init__(self, course: Path, assignment: str, dry_run: bool) -> None:
-        self.submitted, self.assignment, self.dry_run = course / "submitted", assignment, dry_run
-        self.grading = course / "grading" / assignment
-        self.new: list[str] = []
-        self.replaced: dict[str, Path] = {}
-        self.same: list[str] = []
-        self.older: list[str] = []
-
-    @property
-    def taken(self) -> list[str]:
-        """Whose work here is that of the archive."""
-        return [*self.new, *self.replaced, *self.same]
-
-    def put(self, student: str, attempts: Sequence[Mapping[str, bytes]]) -> None:
-        """Put the latest attempt where it is graded from, and all others aside.
-
-        Raises:
-            NotTaken: something else is there than a folder.
-        """
-        folder = self.submitted / student / self.assignment
-        links = folder.parent.is_symlink() or folder.is_symlink()
-        if links or (folder.exists() and not folder.is_dir()):
-            raise NotTaken(f"expected a folder {folder}, found a link or a file")
-        earlier = self.grading / "earlier" / student
-        latest, before = attempts[-1], _content(folder)
-        kept = earlier / digest_of(before)
-        if before and before != latest and (earlier / digest_of(latest)).exists():
-            self.older.append(student)
-            return
-        if not self.dry_run:
-            for attempt in attempts[:-1]:
-                place = earlier / digest_of(attempt)
-                if attempt != latest and not place.exists():
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    os.replace(self._made(attempt), place)
-            if before != latest:
-                self._replace(folder, latest, kept)
-        if before == latest:
-            self.same.append(student)
-        elif before:
-            self.replaced[student] = kept
-        else:
-            self.new.append(student)
-
-    def keep(self, student: str, files: Mapping[str, bytes]) -> None:
-        """Put files without the notebook where it would lie, so that grading tells the student what is missing.
-
-        A notebook that is there stays.
-        """
-        folder = self.submitted / student / self.assignment
-        before = _content(folder)
-        linked = folder.parent.is_symlink() or folder.is_symlink()
-        if files and not (before or linked or folder.is_file() or self.dry_run):
-            self._replace(folder, files, self.grading / "earlier" / student / digest_of(before))
-
-    def _replace(self, folder: Path, attempt: Mapping[str, bytes], kept: Path) -> None:
-        """Put an attempt into a folder, and what was there aside, once all that can fail is done."""
-        made = self._made(attempt)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if folder.exists() and kept.exists():
-            shutil.rmtree(folder)
-        elif folder.exists():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(folder, kept)
-        os.replace(made, folder)
-
-    def _made(self, attempt: Mapping[str, bytes]) -> Path:
-        """A folder with these files, to be moved to its place, so that it is there complete or not at all."""
-        aside = self.grading / "unpacking"
-        shutil.rmtree(aside, ignore_errors=True)
-        for name, data in attempt.items():
-            path = aside / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        return aside
-
-
-def _content(folder: Path) -> dict[str, bytes]:
-    """The files that lie in a folder, by name, but for those of programs."""
-    found = {}
-    if folder.is_dir():
-        for path in plain_files(folder):
-            name = path.relative_to(folder)
-            if str(name) != TIME and not any(part.startswith(".") for part in name.parts):
-                found[name.as_posix()] = read_plain(path, LARGEST_FILE + LARGEST_FILES) or b""
-    return found
-
-
-def digest_of(attempt: Mapping[str, bytes]) -> str:
-    """A short name for an attempt, by which it is known again."""
-    found = hashlib.sha256()
-    for name, data in sorted(attempt.items()):
-        for piece in (name.encode("utf-8", "replace"), data):
-            found.update(b"%d:" % len(piece) + piece)
-    return found.hexdigest()[:16]

@@ -11,6 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from autograder.points import shown
+
 
 @cache
 def _environment() -> Environment:
@@ -21,7 +23,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters.update(code=_code, points=lambda number: f"{number:.4g}", capital=sentence_case)
+    made.filters.update(code=_code, points=shown, capital=sentence_case)
     made.filters.update(tone=tone, minus=with_minus_signs)
     made.globals.update(shades=range(-SHADES, SHADES + 1))
     return made

@@ -16,11 +16,13 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from autograder.batch.came_in import Times
 from autograder.batch.class_report import write_report
 from autograder.batch.student_result import StudentResult
 from autograder.bounds import MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable
+from autograder.grade.submission import TIME
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.bubblewrap import SandboxError
 from autograder.service.course import WatchedCourse
@@ -71,6 +73,9 @@ class GradingService:
         self.grader = Grader(self.course, isolation, self._complain)
         self.visibility = Visibility(self.course)
         self._looked = -math.inf
+        self._looks_on = (
+            False  # before the first look, nobody can tell since when something lies there
+        )
         self._reported: dict[str, float] = {}
         self._crowds: set[str] = set()
         self._failed: set[str] = set()
@@ -113,9 +118,15 @@ class GradingService:
         graded = self.scheduler.graded()
         before = len(self.journal.known) + len(self.journal.refused)
         for arrival in self._arrivals():
-            student, assignment = arrival.work
-            self._note("in", arrival.name, student=student, assignment=assignment,
-                       came_in=arrival.came_in, keys=arrival.keys)  # fmt: skip
+            assignment = arrival.assignment
+            if self._looks_on and self.course.exchange is None:
+                with self.grader.only_one_at(
+                    assignment
+                ):  # or somebody is about to say when it came in
+                    self._note_in(arrival)
+                    self._take_time(self.journal.known[arrival.name])
+            else:
+                self._note_in(arrival)
             if self.course.settings.rules(assignment).counts == "last":
                 for old in outdated(self.journal.of[arrival.work]):
                     self._note("replaced", old.arrival.name)
@@ -124,7 +135,22 @@ class GradingService:
             item = self.journal.known[arrival.name]
             if item.state == "waits" and (message := self.scheduler.held(item, graded)):
                 self._tell_student(arrival, message)
+        self._looks_on = True
         return len(self.journal.known) + len(self.journal.refused) > before
+
+    def _note_in(self, arrival: Incoming) -> None:
+        student, assignment = arrival.work
+        self._note("in", arrival.name, student=student, assignment=assignment,
+                   came_in=arrival.came_in, keys=arrival.keys)  # fmt: skip
+
+    def _take_time(self, item: QueueItem) -> None:
+        """Let what was put into ``submitted/`` have come in when it was seen, unless somebody says when it did."""
+        student, assignment = item.arrival.work
+        times = Times(self.course.folder, assignment)
+        own = [utc(earlier.seen) for earlier in self.journal.of[item.arrival.work]]
+        said = student in times and times.of(student) not in own
+        if not (said or (self.course.folder / "submitted" / student / assignment / TIME).exists()):
+            times.put({student: utc(item.seen)})
 
     def _arrivals(self) -> Iterator[Incoming]:
         """What came in and is not known so far."""

@@ -112,7 +112,9 @@ function numberTable(caption, columns, rows) {
 
 // What can be folded away; narrow pages start with it folded, if `startsOpen` says so.
 const isOpen = {};
-const isNarrow = () => page.width > 0 && page.width < 600; // 0: nobody knows yet
+// A width of 0 is not known yet; slides may set a view in two columns.
+const isNarrow = () =>
+  page.width > 0 && page.width / (document.documentElement.dataset.columns ?? 1) < 600;
 
 function folded(name, startsOpen, ...children) {
   const open = (isOpen[name] ??= startsOpen);

@@ -62,3 +62,9 @@ def name_of(answer: Answer) -> str:
 def always(tried: bool, *values: Any) -> Any:
     """A test's parameters, and whether `make test` tries them or leaves them to `make test-all`."""
     return pytest.param(*values, marks=() if tried else pytest.mark.long)
+
+
+def shown(value: Any) -> Any:
+    """What stands for a test's parameter in its id."""
+    code = getattr(value, "code", None)
+    return f"{value.part}-{code.__name__}" if code else getattr(value, "name", value)

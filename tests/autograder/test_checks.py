@@ -21,7 +21,7 @@ from autograder.bank.measure import (
 from autograder.checks.decide import decide, seed_of
 from autograder.checks.verdicts import Obstacle
 from autograder.probe.probe import answer
-from tests.assignments.sample import always, answers_in_sample
+from tests.assignments.sample import always, answers_in_sample, shown
 from tests.sample_class import ROOT, SUBMISSIONS, answers_in
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
@@ -30,12 +30,6 @@ ANSWERS = [
     for name in known()
     for given in bank_of(name)
 ]
-
-
-def shown(value):
-    """What stands for a parameter in a test's id."""
-    code = getattr(value, "code", None)
-    return f"{value.part}-{code.__name__}" if code else getattr(value, "name", value)
 
 
 IDS = {"ids": shown}

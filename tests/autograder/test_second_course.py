@@ -129,7 +129,9 @@ def test_mistakes_have_its_names_on_all_pages(graded):
 
 def test_what_a_part_may_not_use_is_said_in_words_that_fit_any_course(graded):
     course, _ = graded
-    assert "torch.batch_norm , which is the answer itself" in page_of(course, "disallowed")
+    disallowed = page_of(course, "disallowed")
+    assert "uses torch.batch_norm , in line 2 of a cell," in disallowed
+    assert "which is the answer itself" in disallowed
     looking = page_of(course, "looking")
     assert "import averages.a1_averages.rubric" in looking and "own modules, none may be" in looking
 

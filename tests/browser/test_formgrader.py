@@ -77,6 +77,7 @@ def test_a_grade_given_by_hand_outlives_the_next_batch(browser, serve, tmp_path)
     find(browser, "//a[contains(@href,'/formgrader/submissions/')]").click()
     box = find(browser, f"//input[@id='{QUESTION}']")
     assert browser.title != "owned"
+    assert "Each question is worth one point" in browser.page_source, "the rubric"
     deadline = time.monotonic() + 20
     while manual_score(course)[0] is None and time.monotonic() < deadline:
         if not box.get_property("value"):  # the page empties its boxes when it has loaded
@@ -94,4 +95,37 @@ def test_a_grade_given_by_hand_outlives_the_next_batch(browser, serve, tmp_path)
     page = course / "feedback" / "ada" / WRITTEN / f"{WRITTEN}.html"
     browser.get(page.as_uri())
     find(browser, "//*[contains(.,'on average only')]")
-    assert browser.title != "owned"
+    assert browser.title != "owned" and "Each question is worth" not in browser.page_source
+
+
+def test_what_cannot_be_run_is_settled_by_points_in_its_cells(browser, serve, tmp_path):
+    course = tmp_path / "course"
+    hand_in(course, {"ada": f"no notebook, {ACTS}"})
+    [row] = grade(course)
+    assert row.failed and row.needs_person
+
+    address = serve(["-m", "jupyterlab"], course)
+    browser.get(f"{address}/lab?token={TOKEN}")
+    find(browser, "//div[contains(@class,'lm-MenuBar-itemLabel') and text()='File']")
+    browser.get(f"{address}/formgrader/gradebook/{ASSIGNMENT}/{ASSIGNMENT}")
+    find(browser, "//a[contains(@href,'/formgrader/submissions/')]").click()
+    find(browser, "//*[contains(.,'This work could not be run')]")
+    for part in row.possible:
+        box = find(browser, f"//input[@id='check_{part}']")
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", box)
+        deadline = time.monotonic() + 20
+        while given(course, part) is None and time.monotonic() < deadline:
+            if not box.get_property("value"):
+                box.send_keys("0.5")
+                browser.execute_script("arguments[0].blur()", box)
+            time.sleep(0.2)
+    browser.execute_script("window.scrollTo(0, 0)")
+    browser.save_screenshot(str(SCREENSHOTS / "formgrader_not_run.png"))
+    [row] = grade(course)
+    assert (row.points, row.needs_person) == (0.5 * len(row.possible), False)
+
+
+def given(course, part):
+    question = "select manual_score from grade join base_cell on base_cell.id = cell_id"
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        return gradebook.execute(f"{question} where name = 'check_{part}'").fetchone()[0]

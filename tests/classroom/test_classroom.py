@@ -84,9 +84,9 @@ class Person:
     def lab(self):
         """JupyterLab with nothing open: after the log-in it opens the course map, before all else."""
         landed = "//div[contains(@class,'lm-MenuBar-itemLabel') and text()='File']"
-        find(self.browser, landed, 120)
+        find(self.browser, landed)
         self.browser.get(f"{self.machine.server(self.name)}/lab?reset")
-        find(self.browser, landed, 120)
+        find(self.browser, landed)
         find(self.browser, "//div[contains(@class,'jp-Launcher-body')]")
         return self
 
@@ -154,7 +154,7 @@ def click_menu(browser, name, entry):
 def test_a_class_hands_in_is_graded_and_reads_its_feedback(browser, machine, passwords):
     # the instructor comes to the class at once, and releases
     Person(browser, machine, "prof", passwords["prof"])
-    find(browser, f"//tr[contains(., '{ASSIGNMENT}')]", 120)
+    find(browser, f"//tr[contains(., '{ASSIGNMENT}')]")
     browser.save_screenshot(str(SCREENSHOTS / "classroom_formgrader.png"))
     find(browser, f"//tr[contains(., '{ASSIGNMENT}')]//td[contains(@class,'release')]//a").click()
     outbound = machine.path(f"/srv/classroom/exchange/attention/outbound/{ASSIGNMENT}")
@@ -233,7 +233,7 @@ open(os.path.expanduser("~/notebook.txt"), "w").write("\\n".join([*lines, "done"
     machine.write(tried, nbformat.writes(notebook))
     machine.sh(f"chown {name} {tried}")
     browser.get(f"{machine.server(name)}/lab/tree/tried.ipynb?reset")
-    find(browser, "//*[contains(text(), '| Idle')]", 120)
+    find(browser, "//*[contains(text(), '| Idle')]")
     click_menu(browser, "Run", "Run All Cells")
     said = read_until_done(machine, f"{HOMES}/{name}/notebook.txt")
     assert said == "done", said
@@ -287,7 +287,7 @@ def test_nobody_puts_a_second_course_beside_the_real_one(machine):
 
 def test_a_score_given_by_hand_reaches_the_student(browser, machine, passwords):
     Person(browser, machine, "prof", passwords["prof"])
-    find(browser, f"//tr[contains(., '{ASSIGNMENT}')]", 120)
+    find(browser, f"//tr[contains(., '{ASSIGNMENT}')]")
     browser.get(f"{machine.formgrader}/gradebook/{ASSIGNMENT}/{ASSIGNMENT}")
     find(browser, "//a[contains(@href,'/formgrader/submissions/')]")
     links = browser.find_elements("xpath", "//a[contains(@href,'/formgrader/submissions/')]")

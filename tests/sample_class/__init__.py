@@ -122,7 +122,7 @@ def same_inputs(course: Path, other: Path) -> None:
 def place_for(course: Path, student: str, assignment: str = ASSIGNMENT) -> Path:
     """Where a student's notebook belongs, its folder made."""
     folder = course / "submitted" / student / assignment
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{assignment}.ipynb"
 
 

@@ -3,12 +3,14 @@
 import os
 import pwd
 import re
+import socket
 import tomllib
 
 import pytest
 
 from autograder.batch.roster import Enrolled, roster_of
 from tests.sample_class import ROOT
+from tools.classroom import __main__ as classroom
 from tools.classroom import accounts, prepare, roster, settings
 from tools.classroom.accounts import Person, read_list
 from tools.classroom.settings import ClassroomError
@@ -65,6 +67,8 @@ def test_of_a_part_of_the_course_students_get_nothing_that_leads_to_the_rest(tmp
     prepare.replace_handout(here, part_of(here.only))
     prepare.copy_course(here, part_of(here.only))
     assert [path.name for path in here.handout.glob("lectures/*.ipynb")] == ["08_transformer.ipynb"]
+    listed = [path.name for path in (here.course / "solutions").iterdir() if path.is_dir()]
+    assert sorted(listed) == ["a8_transformer_layer", "a9_transformer"]  # by the formgrader
     for course in (here.handout, here.course):
         released = {path.parent.name: path for path in course.glob("exercises/*/*.ipynb")}
         assert sorted(released) == ["a8_transformer_layer", "a9_transformer"]
@@ -72,10 +76,37 @@ def test_of_a_part_of_the_course_students_get_nothing_that_leads_to_the_rest(tmp
         assert "lectures/08_transformer.ipynb" in text and "09_one_half_alone" not in text
 
 
+def test_the_plan_of_the_term_comes_along(tmp_path, monkeypatch):
+    here = settings.Settings(
+        folder=str(tmp_path / "class"), account=pwd.getpwuid(os.getuid()).pw_name
+    )
+    here.course.parent.mkdir()
+    monkeypatch.setattr(prepare, "PROGRAMS", ())
+    monkeypatch.setattr(prepare, "ROOT", tmp_path)
+    for name in prepare.FILES:
+        (tmp_path / name).touch()
+    prepare.copy_course(here, part_of(""))
+    assert not (here.course / "term.toml").exists()
+    (tmp_path / "term.toml").write_text("pass_at = 50")
+    prepare.copy_course(here, part_of(""))
+    assert (here.course / "term.toml").read_text() == "pass_at = 50"
+
+
 def test_a_part_that_is_not_there_is_refused_before_anything_is_made(tmp_path):
     here = settings.Settings(folder=str(tmp_path / "class"), only="1-99")
     with pytest.raises(ClassroomError, match="only: expected numbers of lectures from 1 to 12"):
         prepare.prepare(here)
+    assert not (tmp_path / "class").exists()
+
+
+def test_a_classroom_that_runs_is_not_started_again(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        here = settings.Settings(folder=str(tmp_path / "class"), port=port)
+        with pytest.raises(
+            ClassroomError, match=f"port {port} already.*127.0.0.1:{port}: press Ctrl-C"
+        ):
+            classroom.run(here, None)
     assert not (tmp_path / "class").exists()
 
 

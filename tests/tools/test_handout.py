@@ -140,6 +140,28 @@ def test_the_readme_says_whom_it_is_for_and_where_to_hand_in(copies, monkeypatch
     assert "## Where to hand in\n\nOn **Moodle**, until Friday noon.\n\n## Lectures" in own
 
 
+def test_the_readme_has_the_dates_of_the_plan(monkeypatch, tmp_path):
+    for name in ("nbgrader_config.py", "solutions", "lectures"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "term.toml").write_text(
+        'zone = "Europe/Berlin"\n[lectures]\n2 = 2026-10-12\n9 = 2026-11-30\n'
+        "[due]\na2_self_attention = 2026-10-19T23:59:00\na10_language_models = 2026-12-07T21:59:00Z\n"
+    )
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    head = "## Dates\n\n| day | until (Europe/Berlin) | what |\n|---|---|---|\n"
+    first = (
+        "| Monday, 12 October 2026 |  | lecture 2 |\n"
+        "| Monday, 19 October 2026 | 23:59 | a2_self_attention is due |\n"
+    )
+    rest = (
+        "| Monday, 30 November 2026 |  | lecture 9 |\n"
+        "| Monday, 7 December 2026 | 22:59 | a10_language_models is due |\n"
+    )
+    whole = handout.readme_of_students(handout.WHOLE)
+    assert f"{head}{first}{rest}\n## Lectures" in whole
+    assert f"{head}{first}\n## Lectures" in handout.readme_of_students(handout.part_of("1-8"))
+
+
 @pytest.mark.parametrize(
     ("only", "there", "not_there"),
     [

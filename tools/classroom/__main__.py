@@ -12,7 +12,9 @@ All of them take `--settings FILE`, and need Linux and root. docs/classroom.md i
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +59,7 @@ def prepare(here: Settings, _options: argparse.Namespace) -> int:
 
 def run(here: Settings, options: argparse.Namespace) -> int:
     """Lay out what is missing, and be the hub from then on."""
+    must_be_free(here)
     prepare(here, options)
     if not accounts.known(here):
         print("There is nobody in the class yet: python -m tools.classroom add LIST.csv")
@@ -65,6 +68,17 @@ def run(here: Settings, options: argparse.Namespace) -> int:
     os.environ["PYTHONPATH"] = str(ROOT)
     config = str(ROOT / "tools/classroom/jupyterhub_config.py")
     os.execv(here.python, [str(here.python), "-m", "jupyterhub", "--config", config])
+
+
+def must_be_free(here: Settings) -> None:
+    """Raise `ClassroomError` if something answers where the hub, or a part of it, will."""
+    for port in (here.port, here.ports.hub, here.ports.proxy, here.ports.course):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+            raise ClassroomError(
+                f"something answers at port {port} already. If this classroom runs, it is at {here.public}: press "
+                "Ctrl-C where it was started, then start it again. If it is another program, give other ports in the "
+                "settings; tools/classroom/settings.toml says how"
+            )
 
 
 def add_people(here: Settings, options: argparse.Namespace) -> int:

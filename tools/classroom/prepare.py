@@ -22,6 +22,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from autograder.batch.final_mark import RULES
 from tools.classroom.accounts import exists, numbers_of
 from tools.classroom.own_folder import opened
 from tools.classroom.roster import write_roster
@@ -41,7 +42,7 @@ PROGRAMS = (
     "tools/jupyter",
 )
 FILES = ("nbgrader_config.py", "pyproject.toml", "requirements.lock")
-LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "*.egg-info")
+LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "*.egg-info")
 HERE = Path(__file__).resolve().parent
 LOCKS = (
     (ROOT / "classroom.lock", ()),
@@ -155,8 +156,10 @@ def fetch_proxy(settings: Settings) -> None:
 def copy_course(settings: Settings, part: Part) -> None:
     """The course's own folder: programs and texts from here; what the class did is left alone.
 
-    Of a part of the course, assignments are released as the hand-out has them, without links to the rest.
+    Of a part of the course, assignments are released as the hand-out has them, without links to the rest, and
+    the formgrader lists no other ones.
     """
+    of_others = {"solutions": part.without}
     settings.course.mkdir(exist_ok=True)
     with opened(settings.course, numbers_of(settings.account), 0o700) as course:
         for name in PROGRAMS:
@@ -165,8 +168,10 @@ def copy_course(settings: Settings, part: Part) -> None:
                 for level in Path(name).parts:
                     folder = stack.enter_context(folder.below(level))
                 of_part = name == "exercises" and part.left_out
-                folder.copy((settings.handout if of_part else ROOT) / name, LEFT_OUT)
-        for name in FILES:
+                ignore = shutil.ignore_patterns(*LEFT_OUT, *of_others.get(name, ()))
+                folder.copy((settings.handout if of_part else ROOT) / name, ignore)
+        planned = [RULES] if (ROOT / RULES).exists() else []
+        for name in (*FILES, *planned):
             course.write(name, (ROOT / name).read_bytes())
         if not course.has("service.toml"):
             course.write("service.toml", SERVICE.format(exchange=settings.exchange).encode())

@@ -199,6 +199,28 @@ CACHE_OF = (
     "values, {}."
 )
 
+SCALED_KEYS = (
+    "The keys in your cache are divided by √d_k, and the next call takes them for keys as they came. Keep "
+    "keys as they came, and divide the scores."
+)
+
+
+@cached.mistakes_in(Caching.answer, costs=PROMPT)
+class CachingThroughout:
+    @called("(values, keys) for (keys, values)")
+    @message(CACHE_OF.format("in this order"))
+    def turned(self, query, key, value, cache=None):
+        output, (keys, values) = Caching.answer(self, query, key, value, cache and cache[::-1])
+        return output, (values, keys)
+
+    @called("scaled keys kept")
+    @message(SCALED_KEYS)
+    def scaled(self, query, key, value, cache=None):
+        keys, values = self.extended(key / self.root(query, key, value), value, cache)
+        scores = query @ self.looked_at(keys).mT
+        weights = self.weigh(scores, self.mask(query.shape[-2], scores.shape[-1]))
+        return self.result(weights @ self.looked_at(values), keys, values, key, value, cache)
+
 
 @cached.mistakes_in(Caching.result, costs=CONTINUED)
 class CachingResult:
@@ -220,9 +242,8 @@ class CachingResult:
 
     @costs(PROMPT)
     @called("scaled keys kept")
+    @message(SCALED_KEYS)
     def scaled(self, output, keys, values, key, value, cache):
-        """The keys in your cache are divided by √d_k, so they are divided once more in every call that
-        follows. Keep keys as they came, and divide the scores."""
         return output, (keys / keys.shape[-1] ** 0.5, values)
 
     @costs(PROMPT)

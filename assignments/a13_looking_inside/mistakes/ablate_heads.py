@@ -92,10 +92,15 @@ class AblationOn:
         )
 
     @called("queries or keys zeroed")
-    def queries(self, block, change):
+    @variants("projection", ("w_q", "w_k"))
+    def queries(self, block, change, projection):
         """You change the head's queries, or its keys. With zeros there its attention is uniform, so that it
         still says something."""
-        return block.w_q, "forward", lambda module, given, result: change(result)
+        return (
+            getattr(block, projection),
+            "forward",
+            lambda module, given, result: change(result),
+        )
 
 
 @ablation.mistakes_in(Ablation.place, costs=SILENCED)
@@ -107,9 +112,11 @@ class AblationPlace:
         return slice(head, None, H)
 
     @called("H and d_k exchanged")
-    def of_width_h(self, head, H, d_k):
+    @variants("indices", (False, True))
+    def of_width_h(self, head, H, d_k, indices):
         """You cut the features into pieces of width H. There are H heads of width d_k."""
-        return slice(head * H, (head + 1) * H)
+        first, end = head * H, (head + 1) * H
+        return torch.arange(first, end) if indices else slice(first, end)
 
     @called("heads from the end")
     def reversed_order(self, head, H, d_k):
@@ -263,7 +270,8 @@ class AblationWrite:
     def a_position(self, merged, place, said):
         """You silence all heads at the position that has the head's number. The head's axis comes after
         the positions once it is merged; cut the features into (H, d_k)."""
-        merged[:, place.start // (place.stop - place.start)] = 0.0
+        features = torch.arange(merged.shape[-1])[place]
+        merged[:, int(features[0]) // len(features)] = 0.0
 
     @called("sign turned round")
     def negative(self, merged, place, said):

@@ -32,9 +32,9 @@ const COMPACT = `<style>
 // the frame as large as its slide allows, for the height that its page has now
 function scaleView(frame, width) {
   frame.style.width = `${width}px`;
+  frame.contentWindow.dispatchEvent(new Event('resize')); // now, and not with the next frame
   const height = Math.ceil(frame.contentDocument.body.getBoundingClientRect().height);
   const { clientWidth: room, clientHeight } = frame.parentElement;
-  frame.contentWindow.dispatchEvent(new Event('resize')); // now, and not with the next frame
   const scale = Math.min(room / width, clientHeight / height, 1.6);
   const transform = `translateX(${(room - width * scale) / 2}px) scale(${scale})`;
   Object.assign(frame.style, { height: `${height}px`, transform });

@@ -88,6 +88,22 @@ class Living:
             place_for(self.folder, student)
         nbformat.write(notebook, place)
 
+    def by_file(self, student: str, text: str) -> None:
+        """Hand in a file as it is, in place of an earlier one."""
+        place = self.folder / "submitted" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+        if not place.exists():
+            place_for(self.folder, student)
+        place.write_text(text, encoding="utf-8")
+
+    def without_import(self, student: str) -> None:
+        """Let what a student has handed in stop before torch is there."""
+        place = self.folder / "submitted" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+        notebook = nbformat.read(place, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and not grade_id(cell) and "import torch" in cell.source:
+                cell.source = "open('/content/drive/data')\ntorch = __import__('torch')"
+        nbformat.write(notebook, place)
+
     def grade(self, students: tuple[str, ...] = (), **settings) -> Graded:
         changed = dataclasses.replace(SETTINGS, feedback=False, **settings)
         return grade_and_compare(

@@ -292,14 +292,28 @@ def test_the_next_term_has_what_is_taught_and_nobody_of_the_last(archived, capsy
     ):
         (course / name).parent.mkdir(parents=True, exist_ok=True)
         (course / name).write_text("[more](more.md#A-heading) and [back](../README.md)")
+    (course / "term.toml").write_text(
+        'pass_at = 50\nzone = "UTC"\n\n[lectures]\n1 = 2026-10-12\n\n[due]  # until when\n'
+        f"{ASSIGNMENT} = 2026-10-19T12:00:00\n\n[grades]\nA = 50\n"
+    )
+    (course / "handing_in.md").write_text("On Moodle, until Friday")
     assert main(["next-term", str(archived / "next"), "--course", str(course)]) == 0
-    assert "1 assignment, no students" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 assignment, no students" in said
+    assert "Dates were last term's, so none came along" in said
+    assert "handing_in.md is last term's: see whether a date stands in it" in said
+    rules = (archived / "next" / "term.toml").read_text()
+    assert rules == 'pass_at = 50\nzone = "UTC"\n\n[grades]\nA = 50\n'
     files = {str(path) for path in all_files(archived / "next")}
     assert files == {
-        "README.md", "docs/guide.md", "docs/more.md",
+        "README.md", "docs/guide.md", "docs/more.md", "handing_in.md", "term.toml",
         "late_rules.py", "nbgrader_config.py", f"solutions/{ASSIGNMENT}/{ASSIGNMENT}.ipynb",
     }  # fmt: skip
     assert not (archived / "next" / "gradebook.db").exists()
+    (course / "term.toml").write_text(f"pass_at = 50\ndue.{ASSIGNMENT} = 2026-10-19T12:00:00Z\n")
+    assert main(["next-term", str(archived / "other"), "--course", str(course)]) == 0
+    assert "term.toml itself did not either, since its dates" in capsys.readouterr().out
+    assert not (archived / "other" / "term.toml").exists()
     assert main(["next-term", str(archived / "next"), "--course", str(course)]) == 2
     assert main(["next-term", str(course / "in"), "--course", str(course)]) == 2
     said = capsys.readouterr().err

@@ -59,6 +59,8 @@ def test_a_mark_is_rounded_once_and_half_up_and_then_decides():
     assert mark_of({"a": 0.1 + 0.2}, {"a": 0.3}, rules).percent == 100
     assert mark_of({"a": 89.95}, {"a": 100}, rules).grade == "A"
     assert mark_of({"a": 89.5}, {"a": 100}, Rules(50, decimals=0)).percent == 90
+    # to six decimals first, this would be 49.45 and then 49.5
+    assert mark_of({"a": 49.449999999}, {"a": 100}, rules).percent == Fraction("49.4")
 
 
 def test_too_little_in_one_assignment_is_not_passed_whatever_the_whole():

@@ -39,9 +39,10 @@ def test_a_day_that_has_begun_costs_its_share_after_the_grace_and_up_to_the_most
     assert plugin.late_submission_penalty("ada", 8.0, late) == expected
 
 
-def test_hundredths_are_rounded_and_nothing_earned_loses_nothing():
-    assert PercentADay().late_submission_penalty("ada", 7.0, 1) == 0.7
+def test_a_penalty_is_not_rounded_and_nothing_earned_loses_nothing():
+    assert PercentADay().late_submission_penalty("ada", 7.77, 1) == 0.777
     assert PercentADay(percent_a_day=33).late_submission_penalty("ada", 1.0, 1) == 0.33
+    assert PercentADay().late_submission_penalty("ada", 7.949999999999999, 1) == 0.795
     assert PercentADay().late_submission_penalty("ada", 0.0, 100 * DAY) == 0
 
 

@@ -1,6 +1,7 @@
 """A batch that is killed and started again ends as one that was left in peace."""
 
 import contextlib
+import copy
 import dataclasses
 import os
 import random
@@ -12,6 +13,7 @@ import sys
 import time
 from unittest.mock import ANY
 
+import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
@@ -91,7 +93,8 @@ def test_what_was_lost_or_spoilt_in_between_is_made_again(again):
     assert grade("right_loops_0")[0].points == 0
     page = course / "feedback" / "right_loops_0" / ASSIGNMENT / f"{ASSIGNMENT}.html"
     assert "could not be graded" in page.read_text(encoding="utf-8")
-    assert not (course / "autograded" / "right_loops_0" / ASSIGNMENT).exists()
+    in_its_place = course / "autograded" / "right_loops_0" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    assert "could not be run" in in_its_place.read_text(encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     assert grade("right_loops_0") == first[:1]
     # what a person or another program has entered for the grader gives way when asked
@@ -106,11 +109,12 @@ def test_what_was_lost_or_spoilt_in_between_is_made_again(again):
 def test_ctrl_c_stops_at_once_and_the_next_start_goes_on(tmp_path):
     course = tmp_path / "course"
     notebooks = small_class()
-    # the last one takes so long that no run is over before it is stopped
-    last = notebooks[max(notebooks)]
-    slow = new_code_cell("import time; time.sleep(1000)", id="slow")
-    last.cells.append(slow)
     hand_in(course, notebooks)
+    # the last one takes so long that no run is over before it is stopped
+    last = course / "submitted" / max(notebooks) / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    slow = copy.deepcopy(notebooks[max(notebooks)])
+    slow.cells.append(new_code_cell("import time; time.sleep(1000)", id="slow"))
+    nbformat.write(slow, last)
     # what a shell starts in the background ignores Ctrl-C, and so would what it starts itself
     run = subprocess.Popen(
         ["env", "--default-signal=INT", *command(course), "--clock-per-cell=900", "--seconds=900"],
@@ -122,8 +126,7 @@ def test_ctrl_c_stops_at_once_and_the_next_start_goes_on(tmp_path):
     _, said = run.communicate(timeout=300)  # long before the cell has slept
     assert run.returncode == 130
     assert said.decode().strip() == "stopped; what is graded is kept, and the same command goes on"
-    last.cells.remove(slow)
-    hand_in(course, notebooks)
+    nbformat.write(notebooks[max(notebooks)], last)
     assert subprocess.run(command(course), capture_output=True, check=False).returncode == 0
     assert len(list(course.glob("feedback/*"))) == len(STUDENTS) * COPIES
 

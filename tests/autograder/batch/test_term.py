@@ -4,11 +4,15 @@ import csv
 import os
 import re
 import shutil
+from datetime import UTC, datetime
 
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
+from autograder.batch.dates import as_text as as_plan
+from autograder.batch.dates import odd as odd_dates
+from autograder.batch.dates import read_dates
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
@@ -90,7 +94,7 @@ def test_the_marks_are_those_worked_out_by_hand(course, capsys):
     assert rows["anna"]["last name"] == "'=Å"
     assert rows["bo"]["remarks"] == "dropped: a10_tenth; handed in nothing: a10_tenth, a13_more"
     said = capsys.readouterr().out
-    assert re.search(r"^anna +8 +12 +10 +4 +94\.0  A$", said, re.MULTILINE)
+    assert re.search(r"^=Å, Anna  anna +8 +12 +10 +4 +94\.0  A$", said, re.MULTILINE)
     assert "2 of 4 have passed" in said
 
 
@@ -120,6 +124,79 @@ def test_an_assignment_that_came_in_and_is_not_graded_at_all_is_not_forgotten(co
     )
     assert term(course, "--so-far") == 0
     assert f"left out: {ASSIGNMENT}" in capsys.readouterr().out
+
+
+def test_an_assignment_that_nobody_handed_in_is_not_left_out_without_a_word(course, capsys):
+    """Without weights nothing says whether it counts, and the marks would look final."""
+    rules = course / "term.toml"
+    rules.write_text("pass_at = 50\n", encoding="utf-8")
+    assert term(course) == 2
+    said = capsys.readouterr().err
+    assert f"expected scores of {ASSIGNMENT} in the gradebook, found none" in said
+    assert "Without [weights] whatever is taught may count" in said
+    assert not (course / "grading/term/marks.csv").exists()
+    assert term(course, "--so-far") == 0
+    assert f"left out: {ASSIGNMENT}" in capsys.readouterr().out
+
+
+def test_what_has_a_due_date_is_what_may_count(course, capsys):
+    for name in ("a1_first", "a2_second"):
+        (course / "solutions" / name).mkdir()
+        (course / "solutions" / name / f"{name}.ipynb").write_text("{}")
+    dates = "pass_at = 50\nzone = 'UTC'\n[due]\na1_first = 2026-10-12T12:00:00\n"
+    (course / "term.toml").write_text(dates, encoding="utf-8")
+    assert term(course) == 0
+    assert f"{ASSIGNMENT}" not in capsys.readouterr().out
+    (course / "term.toml").write_text(f"{dates}{ASSIGNMENT} = 2026-10-19T12:00:00\n")
+    assert term(course) == 2
+    assert f"expected scores of {ASSIGNMENT} in" in capsys.readouterr().err
+
+
+def test_who_joined_after_the_last_grading_has_a_row(course, capsys):
+    people = "id,first_name,last_name\nanna,Anna,Ång\nbo,Bo,Berg\ncy,,\ndee,,Zorn\nnew,Nia,Adams\n"
+    (course / "students.csv").write_text(people, encoding="utf-8")
+    assert term(course) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^Adams, Nia +new +– +– +– +– +0\.0  not passed$", said, re.MULTILINE)
+    assert "2 of 5 have passed" in said
+    assert list(table(course)) == ["cy", "new", "anna", "bo", "dee"]
+    row = table(course)["new"]
+    assert (row["last name"], row["mark"], row["passed"]) == ("Adams", "0.0", "no")
+    assert "handed in nothing: a1_first, a2_second, a10_tenth" in row["remarks"]
+
+
+def test_the_marks_that_the_guide_shows_are_printed(course, capsys):
+    people = "id,first_name,last_name\nanna,Anna,Ångström\nbo,Bo,Berg\n"
+    (course / "students.csv").write_text(people, encoding="utf-8")
+    assert term(course) == 0
+    guide = (ROOT / "docs/term.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^```text\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_a_guest_stands_apart_and_is_not_counted(course, capsys):
+    (course / "students.csv").write_text("id\nanna\nbo\ndee\n", encoding="utf-8")
+    (course / "submitted" / "cy" / "a10_tenth").mkdir(parents=True)
+    (course / "submitted" / "eve" / "a10_tenth").mkdir(parents=True)
+    assert term(course) == 0, "a guest's mark that waits keeps nobody's back"
+    said = capsys.readouterr().out
+    assert "2 of 3 have passed" in said
+    head, guests = said.split("not in students.csv, and not counted:")
+    assert " cy " not in head and re.search(r"^ +cy +4 ", guests, re.MULTILINE)
+    assert "not in students.csv" in table(course)["eve"]["remarks"]
+    assert list(table(course)) == ["bo", "dee", "anna", "cy", "eve"]
+
+
+def test_an_assignment_without_points_counts_as_nothing(course, capsys):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        gradebook.add_assignment("a0_survey")
+        gradebook.add_notebook("a0_survey", "a0_survey")
+        gradebook.add_submission("a0_survey", "anna")
+        gradebook.db.commit()
+    (course / "term.toml").write_text(RULES.replace("[bonus]", "a0_survey = 1\n[bonus]"))
+    assert term(course) == 0
+    assert "without points, so that it counts for nothing: a0_survey" in capsys.readouterr().out
+    assert table(course)["anna"]["mark"] == "94.0"
 
 
 def test_a_mark_is_not_final_while_an_answer_waits_for_a_person(course, capsys):
@@ -189,11 +266,17 @@ def test_a_mark_that_is_not_final_stays_out_of_the_platforms_table(course):
 
 def test_the_example_of_the_guide_is_one_for_this_course(tmp_path, capsys):
     guide = (ROOT / "docs/term.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    dates, example = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
     hand_in(tmp_path, {})
-    for folder in (ROOT / "solutions").iterdir():
-        (tmp_path / "solutions" / folder.name).mkdir(exist_ok=True)
-    (tmp_path / "term.toml").write_text(example, encoding="utf-8")
+    shutil.rmtree(tmp_path / "solutions")
+    for name in ("solutions", "lectures"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    zone, tables = dates.split("\n\n", 1)
+    both = f"{zone}\n{example}\n{tables}"
+    (tmp_path / "term.toml").write_text(both, encoding="utf-8")
+    planned = read_dates(tmp_path)
+    assert list(odd_dates(planned, tmp_path, datetime(2026, 10, 1, tzinfo=UTC))) == []
+    assert "2026-10-19  Mon  12:00  a1_rnn_attention is due" in as_plan(planned)
     assert term(tmp_path) == 2  # the names are right, and nothing has been graded
     assert "expected scores of a1_rnn_attention, a2_self_attention" in capsys.readouterr().err
 

@@ -180,6 +180,11 @@ IN_A_FILE = {
         ["exec(open('own.py').read())", OF_PART],
         f"F.{SCALED}, in line 2 of `own.py`, `return F.{SCALED}(q, q, q)`",
     ),
+    "what a program brings to this part": (
+        {"own.py": f"import torch\n{OURS}"},
+        ["%run own.py", "def part(q):\n    return attention_map(q)"],
+        f"import course_utils.attention, in line 2 of `own.py`, `{OURS.strip()}`",
+    ),
     "from a folder on the path": (
         {"src/own.py": f"def f(q):\n{ATTEND}"},
         ["import sys\nsys.path.append('src')\nfrom own import f", OF_PART],
@@ -218,6 +223,14 @@ NOT_IMPORTED = {
     "what only another cell imports": (
         {"own.py": f"{OURS}def plot(q):\n    return q"},
         ["import own\nown.plot(1)", "def part(q):\n    return q"],
+    ),
+    "what a program brings to other parts": (
+        {"own.py": OURS},
+        ["%run own.py", "def part(q):\n    return q"],
+    ),
+    "what a text brings to other parts": (
+        {"own.py": OURS},
+        ["exec(open('own.py').read())", "def part(q):\n    return q"],
     ),
     "what runs as a program alone": (
         {"own.py": f"def f(q):\n    return q\nif __name__ == '__main__':\n    {OURS}"},

@@ -68,7 +68,7 @@ def test_points_and_sentences(name):
     read = " ".join(read.split())
     assert {part: points for part, points in lost.items() if points} == work.lost, read
     assert [words for words in work.told if words not in read] == [], read
-    asked = " ".join(doubts(report))
+    asked = " ".join(f"{why}: please look" for _, why in doubts(report))
     assert bool(asked) == bool(work.person) and work.person in asked
 
 

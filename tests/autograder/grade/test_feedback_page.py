@@ -325,9 +325,9 @@ def test_a_verdict_of_an_earlier_year_is_still_read():
 
 def test_whoever_sent_no_notebook_is_told_what_to_do():
     plan = Plan("Assignment 0: doubles", plan_of(assignment()).tasks)
-    reason = "not a notebook: the file is not JSON"
-    text = words(page_that_could_not_be_run(plan, reason, no_json=True))
+    report = Report("not a notebook: the file is not JSON", no_json=True)
+    text = words(page_that_could_not_be_run(plan, report))
     assert "Assignment 0: doubles" in text and "0 of 5 points so far" in text
     assert "Nothing is lost" in text and "python -m autograder check" in text
     assert "Not a notebook: the file is not JSON." in text and "cut short" in text
-    assert "cut short" not in words(page_that_could_not_be_run(plan, "it is a link"))
+    assert "cut short" not in words(page_that_could_not_be_run(plan, Report("it is a link")))

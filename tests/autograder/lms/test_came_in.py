@@ -42,6 +42,9 @@ def times(course):
         ("2026-03-05T23:58Z", "2026-03-05T23:58"),
         ("2026-03-05 23:58+0500", "2026-03-05T18:58"),
         ("05/03/2026 23:58", None),  # in May or in March
+        ("Friday, 5 March 2026, 11:58 PM", None),  # which was a Thursday
+        ("Thu 5 Mar 2026 23:58", "2026-03-05T22:58"),
+        ("Fri 5 Mar 2026 23:58", None),
         ("2026-03-05 23:58 CST", None),  # of Chicago, of China or of Cuba
         ("5 March 2026", None),
         ("5 March, 11:58 PM", None),
@@ -85,6 +88,10 @@ def moodle(folder, when, content="anna"):
     return archive(folder / "moodle.zip", {name: content}), "--students", path, "--by", "id"
 
 
+def notebook(course):
+    return (course / "submitted/s001" / ASSIGNMENT / NOTEBOOK).read_text("utf-8")
+
+
 def test_moodles_worksheet_says_when_it_came_in(course, tmp_path, capsys):
     words = moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM")
     assert lms(course, "unpack", *words, *BERLIN, "--dry-run") == 0
@@ -101,16 +108,96 @@ def test_a_time_that_is_not_understood_is_shown_and_a_replaced_one_is_over(
 ):
     lms(course, "unpack", *moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM"), *BERLIN)
     words = moodle(tmp_path, "Freitag, 6. März 2026, 10:00", "anna, once more")
-    assert lms(course, "unpack", *words, *BERLIN) == 0
+    capsys.readouterr()
+    assert lms(course, "unpack", *words, *BERLIN) == 1
+    said = capsys.readouterr().out
+    assert "1 of another attempt than the one here, and nothing says which is later" in said
+    assert "s001: here Thursday, 5 March 2026, 11:58 PM, in the archive Freitag, 6. März" in said
+    assert times(course) == {"s001": "2026-03-05T22:58:00"}
+    assert notebook(course) == "anna"
+    assert lms(course, "unpack", *words, *BERLIN, "--later") == 0
     assert "1 with a time that is not understood" in capsys.readouterr().out
     assert times(course) == {"s001": None}
+    assert notebook(course) == "anna, once more"
 
 
-def test_an_older_archive_brings_no_older_time_back(course, tmp_path):
-    lms(course, "unpack", *moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM"), *BERLIN)
-    lms(course, "unpack", *moodle(tmp_path, "Friday, 6 March 2026, 11:58 PM", "later"), *BERLIN)
-    lms(course, "unpack", *moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM"), *BERLIN)
-    assert times(course) == {"s001": "2026-03-06T22:58:00"}
+MARCH = {day: f"{name}, {day} March 2026, 11:58 PM" for day, name in enumerate(("Sunday", "Monday", "Tuesday"), 1)}  # fmt: skip
+
+
+def test_what_was_handed_in_once_more_after_a_wrong_upload_counts(course, tmp_path, capsys):
+    """What lies in an archive says nothing of its time: the first attempt may be the third one, too."""
+    for day, content in ((1, "A"), (2, "B"), (3, "A")):
+        capsys.readouterr()
+        assert lms(course, "unpack", *moodle(tmp_path, MARCH[day], content), *BERLIN) == 0
+        assert notebook(course) == content
+        assert times(course) == {"s001": f"2026-03-0{day}T22:58:00"}
+    said = capsys.readouterr().out
+    assert f"1 replaced: s001 ({MARCH[3]}; before, {MARCH[2]}: " in said
+
+
+@pytest.mark.parametrize("days", [(3, 1), (3, 2), (2, 1)])
+@pytest.mark.parametrize("content", ["A", "B"], ids=["the same", "another"])
+def test_an_archive_from_before_changes_nothing_whatever_is_in_it(
+    course, tmp_path, capsys, days, content
+):
+    """It was downloaded before, and is unpacked after: its attempt may never have lain here."""
+    lms(course, "unpack", *moodle(tmp_path, MARCH[days[0]], "A"), *BERLIN)
+    capsys.readouterr()
+    assert lms(course, "unpack", *moodle(tmp_path, MARCH[days[1]], content), *BERLIN) == 0
+    assert notebook(course) == "A"
+    assert times(course) == {"s001": f"2026-03-0{days[0]}T22:58:00"}
+    said = capsys.readouterr().out
+    assert "1 of an earlier attempt than the one here, so that nothing changes: s001 " in said
+    assert f"(here {MARCH[days[0]]}, in the archive {MARCH[days[1]]})" in said
+    kept = [path.read_text() for path in (course / "grading").rglob(NOTEBOOK)]
+    assert kept == (["B"] if content == "B" else [])
+
+
+def test_a_zone_that_was_wrong_is_corrected_by_the_same_archive(course, tmp_path):
+    words = moodle(tmp_path, MARCH[2])
+    lms(course, "unpack", *words, "--time-zone", "UTC")
+    assert times(course) == {"s001": "2026-03-02T23:58:00"}
+    assert lms(course, "unpack", *words, *BERLIN) == 0
+    assert times(course) == {"s001": "2026-03-02T22:58:00"}
+
+
+def test_a_time_that_a_person_gave_stays_until_something_else_comes_in(course, tmp_path, capsys):
+    lms(course, "unpack", *moodle(tmp_path, MARCH[2]), *BERLIN)
+    table = tmp_path / "times.csv"
+    table.write_text("student,time\ns001,2026-03-01 09:00 UTC\n")
+    assert lms(course, "came-in", table) == 0
+    assert lms(course, "unpack", *moodle(tmp_path, MARCH[2]), *BERLIN) == 0
+    assert "1 with another time by lms came-in, which stays: s001" in capsys.readouterr().out
+    assert times(course) == {"s001": "2026-03-01T09:00:00"}
+    assert lms(course, "unpack", *moodle(tmp_path, MARCH[3], "more"), *BERLIN) == 0
+    assert times(course) == {"s001": "2026-03-03T22:58:00"}
+
+
+def test_a_table_of_ones_own_says_which_attempt_is_later(course, tmp_path):
+    """Where Moodle speaks another language than English, its worksheet is of no use."""
+    table = tmp_path / "who.csv"
+    name = f"Anna Ångström_501_assignsubmission_file_/{NOTEBOOK}"
+    for day, content, lies in ((1, "A", "A"), (3, "B", "B"), (2, "C", "B")):
+        table.write_text(f"number,student,time\n501,s001,2026-03-0{day} 10:00 UTC\n")
+        packed = archive(tmp_path / "m.zip", {name: content})
+        assert lms(course, "unpack", packed, "--students", table) == 0
+        assert notebook(course) == lies
+    assert times(course) == {"s001": "2026-03-03T10:00:00"}
+
+
+def test_where_nothing_is_known_of_what_lies_there_a_person_says_which_is_later(
+    course, tmp_path, capsys
+):
+    """It was put there by hand, or by another program."""
+    folder = course / "submitted/s001" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / NOTEBOOK).write_text("by mail")
+    words = moodle(tmp_path, MARCH[2], "B")
+    assert lms(course, "unpack", *words, *BERLIN) == 1
+    assert notebook(course) == "by mail"
+    assert f"    s001: here no time, in the archive {MARCH[2]}" in capsys.readouterr().out
+    assert lms(course, "unpack", *words, *BERLIN, "--later") == 0
+    assert notebook(course) == "B"
 
 
 @pytest.mark.parametrize("due", [True, False], ids=["due", "no due date"])
@@ -128,7 +215,7 @@ def test_canvass_mark_counts_as_one_minute_since_it_does_not_say_by_how_much(
     names = {f"ångströmanna_LATE_101_5_{NOTEBOOK}": "anna", f"liwei_102_6_{NOTEBOOK}": "wei"}
     words = archive(tmp_path / "s.zip", names), "--students", table, "--by", "sis"
     assert lms(course, "unpack", *words) == 0
-    assert times(course) == ({"s001": "2026-03-05T18:01:00"} if due else {})
+    assert times(course) == {"s001": "2026-03-05T18:01:00" if due else None, "s002": None}
     said = capsys.readouterr().out
     assert ("1 late, by the platform's mark: s001" in said) != due
     assert ("so that one minute counts until lms came-in says more: s001" in said) == due
@@ -173,7 +260,7 @@ def test_a_time_at_which_nothing_can_have_come_in_is_listed(course, tmp_path, ca
         (
             "student,time\ns001,2026-03-09 10:00\nS001,2026-03-01 10:00\n",
             1,
-            "which names nobody: s001",
+            "so that it names nobody: s001",
         ),
         (
             "student,time,time\ns001,2026-03-09 10:00,2026-03-01 10:00\n",

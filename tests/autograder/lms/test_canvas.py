@@ -208,7 +208,10 @@ def test_an_id_that_two_people_have_names_neither(course, export, capsys):
     assert lms(course, "scores", file, "--column", TITLE) == 1
     after = CanvasImport(upload(course, file))
     assert (after.scores[101][11001], after.scores[109][11001]) == ("", "1.00")
-    assert "1 shared by several, which names nobody: s001" in capsys.readouterr().out
+    assert (
+        "1 shared by several rows or students, so that it names nobody: s001"
+        in capsys.readouterr().out
+    )
 
 
 def test_who_waits_for_a_person_keeps_what_is_there(course, export, capsys):

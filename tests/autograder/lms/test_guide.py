@@ -21,42 +21,53 @@ BLOCKS = re.findall(r"^```(sh|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
 COMMANDS = [text.replace("\\\n", "").strip() for kind, text in BLOCKS if kind == "sh"]
 QUOTED = [text for kind, text in BLOCKS if kind == "text"]
 PEOPLE = {"anna": "Ångström, Anna", "bo": "O'Neil, Bo"}
+ADDRESSES = ["anna@example.org", "bo.o'neil@example.org"]
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
+LIST = "id,email,lms_user_id\nanna,anna@example.org,s1\nbo,bo.o'neil@example.org,s2\n"
+GERMAN = [
+    "ID", "Vollständiger Name", "E-Mail-Adresse", "Status", "Bewertung", "Bestwertung", "Bewertung kann geändert werden",
+    "Zuletzt geändert (Abgabe)", "Zuletzt geändert (Bewertung)", "Feedback als Kommentar",
+]  # fmt: skip
+WHEN = "Donnerstag, 5. März 2026, 23:58"
 
 
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    """Two students, graded, known by their addresses, and everything that a platform gives out."""
+@pytest.fixture(scope="module", params=["addresses", "a list"])
+def course(tmp_path_factory, request):
+    """Two students, graded, with everything that a platform gives out; their ids are their addresses, or a list has both."""
     folder = tmp_path_factory.mktemp("guide")
-    ids = [f"{name}@example.org" for name in PEOPLE]
+    ids = ADDRESSES if request.param == "addresses" else list(PEOPLE)
     course = course_with(folder, dict(zip(ids, (9, 6.5), strict=True)))
+    if request.param != "addresses":
+        (folder / "students.csv").write_text(LIST, encoding="utf-8")
     for student in ids:
         page = folder / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html"
         page.parent.mkdir(parents=True)
         page.write_text("<p>Well done</p>", encoding="utf-8")
     names = list(PEOPLE.values())
-    canvas = [
-        [names[0], 101, "s1", ids[0], "S1", None],
-        [names[1], 102, "s2", ids[1], "S1", "6.50"],
-    ]
-    moodle = [
-        [501, "Anna Ångström", "s1", ids[0], "", ""],
-        [502, "Bo O'Neil", "s2", ids[1], "", "6.50"],
-    ]
-    book = [["Anna", "Ångström", "s1", ids[0], "-"], ["Bo", "O'Neil", "s2", ids[1], "6.50"]]
+    anna, bo = ADDRESSES
+    canvas = [[names[0], 101, "s1", anna, "S1", None], [names[1], 102, "s2", bo, "S1", "6.50"]]
+    moodle = [[501, "Anna Ångström", "s1", anna, "", ""], [502, "Bo O'Neil", "s2", bo, "", "6.50"]]
+    book = [["Anna", "Ångström", "s1", anna, "-"], ["Bo", "O'Neil", "s2", bo, "6.50"]]
     tables = {
         "gradebook.csv": canvas_export(canvas),
         "worksheet.csv": worksheet(moodle),
         "grades.csv": grade_book(book),
-        "noten.csv": [["Name", "E-Mail-Adresse", "Bewertung"], ["Anna", ids[0], ""], ["Bo", ids[1], "6,50"]],
+        "noten.csv": [
+            GERMAN,
+            ["Teilnehmer/in501", "Anna Ångström", anna, "Zur Bewertung abgegeben", "", "10,00", "Ja", WHEN, "-", ""],
+            ["Teilnehmer/in502", "Bo O'Neil", bo, "Zur Bewertung abgegeben", "6,50", "10,00", "Ja", WHEN, "-", ""],
+        ],
         "GradesExport.csv": [
-            ["Username", "Assignment 2 Points Grade <Numeric MaxPoints:10>", "End-of-Line Indicator"],
-            [f"#{ids[0]}", "", "#"],
-            [f"#{ids[1]}", "6.5", "#"],
+            ["OrgDefinedId", "Username", "Last Name", "First Name", "Email",
+             "Assignment 2 Points Grade <Numeric MaxPoints:10>", "End-of-Line Indicator"],
+            ["#s1", f"#{anna}", "Ångström", "Anna", anna, "", "#"],
+            ["#s2", f"#{bo}", "O'Neil", "Bo", bo, "6.5", "#"],
         ],
         "table.csv": [["Matriculation", "Score"], [ids[0], ""], [ids[1], "1"]],
     }  # fmt: skip
-    (folder / "times.csv").write_text(QUOTED[1], encoding="utf-8")
+    (folder / "times.csv").write_text(
+        QUOTED[1].replace("bo@example.org", ADDRESSES[1]), encoding="utf-8"
+    )
     for name, rows in tables.items():
         (folder / name).write_text(written(rows), encoding="utf-8")
     archive(
@@ -82,7 +93,9 @@ def test_a_command_of_the_guide_does_what_it_says(course, number, monkeypatch, c
     said = capsys.readouterr().out
     if "--dry-run" in words:
         quoted = QUOTED[0]
-        assert said.startswith(quoted)
+        by_list = (course / "students.csv").exists()
+        quoted = quoted.replace("anna@example.org", "anna    " if by_list else "anna@example.org")
+        assert re.sub(" +|─+", "", said).startswith(re.sub(" +|─+", "", quoted))
         assert not list(course.glob("grading/*/scores_*"))
     elif words[1] == "scores":
         assert f"scores_{words[3]}" in said and "to change" in said

@@ -91,7 +91,10 @@ def test_an_id_that_two_programs_wrote_in_two_ways_names_nobody(tmp_path, capsys
     table = tmp_path / "t.csv"
     table.write_text("Id,Score\n101.0,\n101,\n")
     assert lms(course, "scores", table, "--by", "Id", "--column", "Score", "--points", "10") == 1
-    assert "1 shared by several, which names nobody: 101" in capsys.readouterr().out
+    assert (
+        "1 shared by several rows or students, so that it names nobody: 101"
+        in capsys.readouterr().out
+    )
 
 
 def test_times_and_the_class_list_are_read_so_too(tmp_path, capsys):
@@ -154,3 +157,17 @@ def test_blackboards_work_offline_table_needs_three_flags(tmp_path):
     sent = (course / "grading" / ASSIGNMENT / f"scores_{table.name}").read_bytes().decode("utf-16")
     assert sent == text.replace('"0101"\t""', '"0101"\t"9.00"')
     assert len(list(csv.reader(io.StringIO(sent), delimiter="\t"))) == 3
+
+
+def test_two_rows_of_one_login_are_said_to_be_two(tmp_path, capsys):
+    course = course_with(tmp_path / "course", {"anna": 9, "bo": 4})
+    table = tmp_path / "t.csv"
+    table.write_text("Id,Score\nanna,\nanna,\nbo,\n")
+    assert lms(course, "scores", table, "--by", "Id", "--column", "Score", "--points", "10") == 1
+    said = capsys.readouterr().out
+    assert "1 shared by several rows or students, so that it names nobody: anna" in said
+    assert (
+        "zeros" not in said and "not known here" not in said and "not in the platform" not in said
+    )
+    sent = course / "grading" / ASSIGNMENT / "scores_t.csv"
+    assert sent.read_text() == "Id,Score\nanna,\nanna,\nbo,4.00\n"

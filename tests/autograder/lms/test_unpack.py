@@ -10,6 +10,7 @@ import pytest
 
 from autograder.lms import archives
 from autograder.lms import unpack as unpacking
+from autograder.lms.target import digest_of
 from tests.autograder.lms import (
     archive,
     canvas_export,
@@ -115,6 +116,14 @@ def test_a_copy_of_the_course_is_left_out_and_takes_no_room(course, moodle, tmp_
     assert submitted(course) == {place("s003"): "wei", place("s003", "own.py"): "y"}
 
 
+def test_an_anonymous_archive_of_canvass_names_nobody(course, canvas, tmp_path, capsys):
+    names = f"anon_k3bQz_5001_{NOTEBOOK}", f"LATE_anon_Zx9mA_5002_{NOTEBOOK}"
+    packed = archive(tmp_path / "s.zip", dict.fromkeys(names, "whose?"))
+    assert lms(course, "unpack", packed, "--students", canvas) == 2
+    assert "since the assignment is anonymous on Canvas" in capsys.readouterr().err
+    assert submitted(course) == {}
+
+
 def test_canvass_own_numbers_are_ids_where_no_table_is_given(course, tmp_path):
     packed = archive(
         tmp_path / "s.zip",
@@ -164,7 +173,7 @@ def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(
     said = capsys.readouterr().out
     assert (
         "0 new, 1 replaced by a later attempt, 0 here already" in said
-        and "1 replaced: s001 (before: " in said
+        and "1 replaced: s001 (file 5009; before, file 5002: " in said
     )
     [kept] = (course / "grading" / ASSIGNMENT / "earlier" / "s001").iterdir()
     assert {path.name for path in kept.iterdir()} == {NOTEBOOK, "x.csv", "timestamp.txt"}
@@ -173,9 +182,20 @@ def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(
     assert lms(course, "unpack", first, *words) == 0
     assert submitted(course) == {place("s001"): "two"}
     assert (
-        "1 of an earlier attempt than the one here, so that nothing changes: s001"
+        "so that nothing changes: s001 (here file 5009, in the archive file 5002)"
         in capsys.readouterr().out
     )
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["as they came", "the last one first"])
+def test_canvass_numbers_say_what_is_later_and_neither_content_nor_turn_does(
+    course, canvas, tmp_path, turned
+):
+    attempts = [(5001, "A"), (5002, "B"), (5003, "A")]
+    for number, content in attempts[::-1] if turned else attempts:
+        packed = archive(tmp_path / "s.zip", {f"ångströmanna_101_{number}_{NOTEBOOK}": content})
+        assert lms(course, "unpack", packed, "--students", canvas, "--by", "sis") == 0
+        assert submitted(course) == {place("s001"): "A" if turned else content}
 
 
 def test_a_dry_run_unpacks_nothing(course, canvas, tmp_path, capsys):
@@ -197,9 +217,7 @@ def test_a_folder_that_was_being_replaced_when_the_machine_stopped_is_filled(
     packed = archive(tmp_path / "s.zip", {f"ångströmanna_101_5001_{NOTEBOOK}": "one"})
     lms(course, "unpack", packed, "--students", canvas)
     folder = course / "submitted/s001" / ASSIGNMENT
-    aside = (
-        course / "grading" / ASSIGNMENT / "earlier/s001" / unpacking.digest_of({NOTEBOOK: b"one"})
-    )
+    aside = course / "grading" / ASSIGNMENT / "earlier/s001" / digest_of({NOTEBOOK: b"one"})
     aside.parent.mkdir(parents=True)
     folder.rename(aside)
     lms(course, "unpack", packed, "--students", canvas)
@@ -480,9 +498,9 @@ def of_anna(tmp_path, files):
 
 @pytest.mark.parametrize("odd", ["x/y.csv", f"{NOTEBOOK}/y.csv"])
 def test_a_file_in_the_way_of_another_is_refused_alone(course, moodle, tmp_path, capsys, odd):
-    for text in ("first", "second"):
+    for text, words in (("first", ()), ("second", ["--later"])):
         packed = of_anna(tmp_path, {NOTEBOOK: text, "x": "1", odd: "2"})
-        assert lms(course, "unpack", packed, "--students", moodle, "--by", "id") == 1
+        assert lms(course, "unpack", packed, "--students", moodle, "--by", "id", *words) == 1
         place = f"s001/{ASSIGNMENT}"
         assert submitted(course) == {f"{place}/{NOTEBOOK}": text, f"{place}/x": "1"}
     assert f"{odd}: another file has the name of its folder" in capsys.readouterr().out
@@ -498,7 +516,7 @@ def test_what_was_there_stays_where_the_next_attempt_cannot_be_written(
         raise PermissionError("no")
 
     monkeypatch.setattr(unpacking.Target, "_made", fails)
-    assert lms(course, "unpack", of_anna(tmp_path, {NOTEBOOK: "second"}), *words) == 1
+    assert lms(course, "unpack", of_anna(tmp_path, {NOTEBOOK: "second"}), *words, "--later") == 1
     assert submitted(course) == {f"s001/{ASSIGNMENT}/{NOTEBOOK}": "first"}
     said = capsys.readouterr().out
     assert "s001: its folder cannot be written" in said and "0 new, 0 replaced" in said

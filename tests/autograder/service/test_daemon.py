@@ -16,6 +16,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.batch.came_in import Times
 from autograder.batch.engine import engine_for
 from autograder.batch.run_lock import only_one
 from autograder.errors import CourseError
@@ -326,6 +327,43 @@ def test_what_lies_in_the_courses_own_folder_counts_also_where_it_is_older(
     until_nothing_is_left(daemon)
     assert daemon.scheduler.counting(("ada", ASSIGNMENT)).points == 10
     assert [item.state for item in daemon.journal.known.values()] == ["graded", "graded"]
+
+
+def test_what_is_put_into_the_courses_own_folder_came_in_when_it_was_seen(
+    tmp_path, engine, monkeypatch
+):
+    """What lay there before the service looked on came in at no known time, and says so."""
+    monkeypatch.setattr(grader, "engine_for", lambda *_: contextlib.nullcontext(engine))
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    course = tmp_path / "course"
+
+    def put(student):
+        hand_in(course, {student: submission(RIGHT)})
+        [path] = course.glob(f"submitted/{student}/*/*.ipynb")
+        os.utime(path, (time.time() - 6000,) * 2)  # as its owner has chosen
+
+    def came_in():
+        with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+            return {
+                one.student_id: one.timestamp for one in book.assignment_submissions(ASSIGNMENT)
+            }
+
+    put("ada")
+    daemon = GradingService(course, ISOLATION, lambda _line: None)
+    until_nothing_is_left(daemon)
+    began = utc(time.time())
+    put("ben")
+    put("cy")
+    Times(course, ASSIGNMENT).put_unknown(["cy"])
+    until_nothing_is_left(daemon)
+    times = came_in()
+    assert times["ada"] is times["cy"] is None
+    assert began <= times["ben"] <= utc(time.time())
+    [path] = course.glob("submitted/ben/*/*.ipynb")
+    path.write_text(nbformat.writes(submission(WRONG)), encoding="utf-8")
+    os.utime(path, (time.time() - 5000,) * 2)
+    until_nothing_is_left(daemon)
+    assert came_in()["ben"] > times["ben"]
 
 
 def test_nothing_is_put_where_somebody_else_grades(classroom, monkeypatch):
