@@ -11,7 +11,7 @@ from assignments.common.draws import a_generator, in_which_state
 from autograder.checks.cases import Call, Case, Chain, Chance, Randn
 from course_utils import language_models
 
-BATCH = 120, 240
+BATCH = 110, 240
 MANY = 100  # a vocabulary in which random ids come too rarely to be counted one by one
 APART = 2  # a number of words so far from their share is not nearly that
 

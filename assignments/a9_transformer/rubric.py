@@ -131,6 +131,7 @@ def model(
     num_layers: int = 2,
     d_model: int = D_MODEL,
     num_heads: int = HEADS,
+    d_ff: int = D_FF,
     training: bool = False,
     vocabularies: tuple[int, int] = (17, 13),
     again: str = "",
@@ -153,7 +154,7 @@ def model(
 
         lengths = source_lengths(B, S), target_lengths(B, T)
         return Build(
-            (src_vocab, tgt_vocab, d_model, num_heads, num_layers, D_FF),
+            (src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff),
             keywords,
             takes(method, *lengths),
             method,
@@ -165,6 +166,7 @@ def model(
         )
 
     label = told(training, B=B, S=S, T=T, num_layers=num_layers, d_model=d_model, **keywords)
+    label += f", {d_ff=}" * (d_ff != D_FF)
     label += f", {src_vocab} and {tgt_vocab} words" * (src_vocab > LONG or src_vocab == tgt_vocab)
     return Case(f"{method}, {label}{f', after another {again}' * bool(again)}", draw)
 
@@ -484,6 +486,7 @@ TOGETHER = encoder_decoder.step(
         num_layers=1,
         d_model=2,
         num_heads=1,
+        d_ff=4,
         vocabularies=(5, 4),
         max_len=270,
     ),

@@ -35,6 +35,7 @@ DEARER: dict[str, dict[str, str]] = {
     },
     "greedy_decode": {
         "decoded_with_ends_that_cancel_out": "where ends come at once, it may also stop before max_len",
+    },
     "patch_activation": {
         "patched_in_the_text_itself": "it writes into the corrupted text that it was given as well",
     },
