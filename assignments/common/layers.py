@@ -136,7 +136,7 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
         "feed_forward.w_2.weight": -3 * WORD.unsqueeze(1),
         "feed_forward.w_2.bias": torch.zeros(NARROW),
     }  # fmt: skip
-    cases = [case("d_ff=1", 150, 1, NARROW, 1, one_number)]
+    cases = [case("d_ff=1", 6 * least, 1, NARROW, 1, one_number)]
     for loud, called in sublayers.items():
         values = {name: 8.0 if name == loud else 0.0 for name in sublayers}
         state = constant(values, WIDER, 2)
@@ -160,11 +160,19 @@ KIND = torch.tensor([0.0, 0.0, 0.0, 0.0, 1.0, -1.0])
 ANSWER = torch.tensor([-1.0, -1.0, 0.0, 0.0, 1.0, 1.0])
 
 
-def even_words(randn: Randn) -> Tensor:
-    """A sentence (1, READ, 6) of two kinds of words, as many of each."""
+def even_words(randn: Randn, B: int = 1, apart: bool = False) -> Tensor:
+    """Sentences (B, READ, 6) of two kinds of words, as many of each.
+
+    Where they are ``apart``, no two words have the same numbers beside their kind, so that of those that have lost
+    one, one alone is attended to. Their rounding differs, too, which a norm shows where nothing is added before it.
+    """
     signs = torch.tensor([1.0, -1.0]).repeat(READ // 2)
-    order = torch.randperm(READ, generator=randn.generator)
-    return (signs[order].unsqueeze(-1) * KIND + EVEN).unsqueeze(0).to(randn.dtype)
+    sizes = 1 + torch.arange(READ) / 8 if apart else torch.ones(READ)
+    kinds, evens = (
+        torch.stack([values[torch.randperm(READ, generator=randn.generator)] for _ in range(B)])
+        for values in (signs, sizes)
+    )  # fmt: skip
+    return (kinds.unsqueeze(-1) * KIND + evens.unsqueeze(-1) * EVEN).to(randn.dtype)
 
 
 def misses_numbers(sublayer: str) -> dict[str, Tensor]:
@@ -222,7 +230,7 @@ def whole_inputs(sublayers: dict[str, str]) -> list[Case]:
             state[f"layer_norm{number}.bias"] = torch.zeros(width)
 
         def draw(randn: Randn) -> Build:
-            given = [even_words(randn) for _ in range(inputs)]
+            given = [even_words(randn, 3 - inputs, inputs == 1) for _ in range(inputs)]
             return Build(READ_SIZES, arguments=given, state=state, fitted=True, training=True)
 
         label = f"train mode, the default dropout, {called} gives 0 unless a number is missing in what it reads"

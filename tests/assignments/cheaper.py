@@ -33,6 +33,9 @@ DEARER: dict[str, dict[str, str]] = {
     "TransformerLayer": {
         "LayerWithTheNormFirst": "it drops attention weights as well, so no other draw of its falls as the mistake's",
     },
+    "sample_next": {
+        "zeros_for_removed": "its draws are its own, so where one word alone may come, none is seen to be the mistake's",
+    },
     "greedy_decode": {
         "decoded_with_ends_that_cancel_out": "where ends come at once, it may also stop before max_len",
     },
