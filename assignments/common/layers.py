@@ -288,13 +288,13 @@ def layer_drops(expected: Any, got: Any) -> Judgement:
             return f"expected {kind_of(expected[0])}, got {kind_of(value)}"
     if problem:
         return problem
-    found = torch.cat(got)
+    together = torch.cat(got)
     # without dropout, the result of a loud sublayer is 0, and that of two is 1
     if (expected[0] > LOUD).all():
-        return loud_sublayers_drop(found)
+        return loud_sublayers_drop(together)
     if (expected[0].abs() > LOUD).any():
-        return one_number_drops(found)
-    return loud_sublayer_drops(found)
+        return one_number_drops(together)
+    return loud_sublayer_drops(together)
 
 
 def one_number_drops(value: Tensor) -> str | None:
