@@ -267,10 +267,16 @@ FAULTS: tuple[Fault, ...] = (
         "batch/test_final_mark.py",
         {
             "key=lambda name: (share[name], -weight[name])": "key=lambda name: (-share[name], -weight[name])",
-            "Fraction(1, 2)), 10**decimals)": "Fraction(0)), 10**decimals)",
             "Fraction(100))\n    missed": "Fraction(200))\n    missed",
             "worst[: min(rules.drop_worst, len(worst) - 1)]": "worst[: rules.drop_worst]",
-            "passed = percent >= _fraction(rules.pass_at) and not missed": "passed = percent >= _fraction(rules.pass_at)",
+            "passed = percent >= as_written(rules.pass_at) and not missed": "passed = percent >= as_written(rules.pass_at)",
+        },
+    ),
+    *_faults(
+        "points.py",
+        "test_points.py",
+        {
+            "as_written(number) * scale + Fraction(1, 2)": "as_written(number) * scale",
         },
     ),
     *_faults(

@@ -16,7 +16,7 @@ from autograder.batch.regrade import Regrade
 from autograder.batch.settings import Settings
 from tests.sample_class import ASSIGNMENT, new_course
 
-NOBODY = SimpleNamespace(take_held=lambda *_, **__: None)
+NOBODY = SimpleNamespace(take_held=lambda *_, **__: None, rows={})
 
 
 @pytest.fixture(scope="module")
