@@ -59,10 +59,6 @@ class Times:
         """Keep that nobody knows when these students' work came in, unless something is known of it."""
         self.put({student: None for student in students if student not in self._read()})
 
-    def of(self, student: str) -> datetime | None:
-        """When a student's work came in, as far as that is known here."""
-        return self._kept.get(student)
-
     def __contains__(self, student: str) -> bool:
         return student in self._kept
 

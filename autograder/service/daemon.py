@@ -148,7 +148,7 @@ class GradingService:
         student, assignment = item.arrival.work
         times = Times(self.course.folder, assignment)
         own = [utc(earlier.seen) for earlier in self.journal.of[item.arrival.work]]
-        said = student in times and times.of(student) not in own
+        said = student in times and times.get(student) not in own
         if not (said or (self.course.folder / "submitted" / student / assignment / TIME).exists()):
             times.put({student: utc(item.seen)})
 

@@ -42,7 +42,7 @@ def place(course, student="ada"):
 def test_a_file_goes_where_its_cells_belong_with_its_time(course, mailed, capsys):
     assert hand_in(course, mailed) == 0
     assert place(course).read_bytes() == mailed.read_bytes()
-    assert Times(course, ASSIGNMENT).of("ada") == NINE
+    assert Times(course, ASSIGNMENT).get("ada") == NINE
     assert "came in 2026-03-05 09:00 UTC" in capsys.readouterr().out
 
 
@@ -61,7 +61,7 @@ def test_of_a_file_that_is_there_it_sets_the_time_and_nothing_else(course, maile
     beside = place(course).with_name("data.csv")
     beside.write_text("1,2\n")
     assert hand_in(course, place(course), at="2026-03-06 08:00 UTC") == 0
-    assert beside.exists() and Times(course, ASSIGNMENT).of("ada") == datetime(2026, 3, 6, 8)
+    assert beside.exists() and Times(course, ASSIGNMENT).get("ada") == datetime(2026, 3, 6, 8)
 
 
 def test_what_is_no_notebook_goes_by_its_name(course, tmp_path):
