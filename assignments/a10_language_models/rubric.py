@@ -612,7 +612,7 @@ REPLACED = masking.step(
     hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6,), fates=True),
     hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True).with_gaps(),
-    hidden_again_and_again(36, (20, 40), share=1.0, V=730, fates=True),
+    hidden_again_and_again(36, (16, 40), share=1.0, V=730, fates=True),
     words_that_stay(V=5, mask_id=3),
     hidden_twice(anew=True),
     hidden_twice(anew=False),
