@@ -14,6 +14,7 @@ from nbgrader.preprocessors import ClearSolutions
 
 from autograder.batch import validate
 from autograder.batch.exchange_time import read_in_its_zone
+from autograder.batch.formgrader_page import TEMPLATES
 from autograder.grade.messages import RELEASES
 from autograder.grade.submission import notebook_in_folder
 from autograder.validation import sentences_first
@@ -92,6 +93,10 @@ def use_engine(config: Any) -> None:
     # The page that students get, from the command, the formgrader and a batch alike.
     config.GenerateFeedback.preprocessors = ["autograder.batch.feedback.Marks"]
     config.GenerateFeedback.exporter_class = "autograder.batch.feedback.FeedbackPage"
+
+    # What graders read in the formgrader, without a network.
+    config.HTMLExporter.preprocessors = ["autograder.batch.formgrader_page.Complete"]
+    config.HTMLExporter.extra_template_basedirs = TEMPLATES
 
     # A table in which every name stays in its cell, and none is a formula.
     config.ExportApp.plugin_class = "autograder.batch.grades_table.GradesTable"

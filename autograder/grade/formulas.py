@@ -12,7 +12,7 @@ from autograder.bounds import MOST_FORMULAS
 from autograder.grade.sanitize import ATTRIBUTES, TAGS, clean, formula_acts, is_short_made
 
 FORMULA = re.compile(
-    r"\$\$([^$]{1,1000})\$\$|(?<![\\$\w])\$(?!\s)([^$\n]{1,500}?)(?<!\s)\$(?![\w$])"
+    r"\$\$([^$]{1,1000})\$\$|(?<![\\$\w])\$(?!\s)((?:[^$\n]|\n(?!\n)){1,500}?)(?<!\s)\$(?![\w$])"
 )
 PIECE = re.compile(r"(<[^<>]*>)")
 UNTOUCHED = ("pre", "code", "a")
@@ -35,6 +35,12 @@ def with_formulas(html: str) -> str:
     """Clean HTML with its formulas, which stand between dollar signs, set as MathML, and cleaned again."""
     if "$" not in html or formula_acts(html):
         return html
+    made = formulas_set(html)
+    return clean(made, TAGS | MATH, {**ATTRIBUTES, **OF_MATH}) if is_short_made(made) else html
+
+
+def formulas_set(html: str) -> str:
+    """The same for HTML of an author's, which is not cleaned."""
     left, untouched = MOST_FORMULAS, 0
     pieces = PIECE.split(html)
     for place, piece in enumerate(pieces):
@@ -45,8 +51,7 @@ def with_formulas(html: str) -> str:
         elif untouched <= 0 and left > 0:
             pieces[place], found = FORMULA.subn(_set, piece, count=left)
             left -= found
-    made = "".join(pieces)
-    return clean(made, TAGS | MATH, {**ATTRIBUTES, **OF_MATH}) if is_short_made(made) else html
+    return "".join(pieces)
 
 
 def _set(found: re.Match[str]) -> str:

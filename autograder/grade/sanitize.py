@@ -344,13 +344,13 @@ def harmless_markdown(
         return source
     if plain or not is_readable(source):
         return as_typed(source)
-    return _within_markdown(source, _render(source, pictures) if pictures else rendered(source))
+    return within_markdown(source, _render(source, pictures) if pictures else rendered(source))
 
 
 def as_typed(source: str) -> str:
     """The same for a text that nothing is made of, as far as it is shown."""
     short = shortened(source)
-    return _within_markdown(short, f"<pre>{escape(short)}</pre>") if source.strip() else source
+    return within_markdown(short, f"<pre>{escape(short)}</pre>") if source.strip() else source
 
 
 def shortened(source: str) -> str:
@@ -358,7 +358,7 @@ def shortened(source: str) -> str:
     return source if len(source) <= LONGEST_TEXT else f"{source[:LONGEST_TEXT]}\n{TOO_LONG}"
 
 
-def _within_markdown(source: str, html: str) -> str:
+def within_markdown(source: str, html: str) -> str:
     """HTML in which no letter means anything to Markdown, nor a formula more than it may."""
     # a formula is read by the page itself, wherever it stands
     ignored = IGNORED if formula_acts(source) or formula_acts(html) else ""

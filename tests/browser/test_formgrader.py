@@ -1,6 +1,7 @@
 """What an instructor sees: the class in nbgrader's formgrader, and the feedback pages."""
 
 import dataclasses
+import shutil
 import sqlite3
 import time
 
@@ -61,6 +62,8 @@ def manual_score(course):
 def test_a_grade_given_by_hand_outlives_the_next_batch(browser, serve, tmp_path):
     course = tmp_path / "course"
     hand_in_an_essay(course)
+    (course / "figures").mkdir()
+    shutil.copy(ROOT / "figures/norm_axes.svg", course / "figures")
 
     def graded(**changes):
         settings = dataclasses.replace(SETTINGS, **changes)
@@ -78,6 +81,19 @@ def test_a_grade_given_by_hand_outlives_the_next_batch(browser, serve, tmp_path)
     box = find(browser, f"//input[@id='{QUESTION}']")
     assert browser.title != "owned"
     assert "Each question is worth one point" in browser.page_source, "the rubric"
+    pictures = (
+        "return [...document.querySelectorAll('#notebook img[src]')].map(img => img.naturalWidth)"
+    )
+    assert min(browser.execute_script(pictures)) > 0, "the assignment's picture"
+    wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
+    needed, there = browser.execute_script(wide)
+    assert needed <= there, "nothing to scroll sideways"
+    loaded = browser.execute_script(
+        "return performance.getEntriesByType('resource').map(one => one.name)"
+    )
+    assert loaded and all(one.startswith((address, "data:")) for one in loaded), (
+        "nothing from elsewhere"
+    )
     deadline = time.monotonic() + 20
     while manual_score(course)[0] is None and time.monotonic() < deadline:
         if not box.get_property("value"):  # the page empties its boxes when it has loaded
