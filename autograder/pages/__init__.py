@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from autograder.points import shown
+from autograder.points import in_decimals, shown
 
 
 @cache
@@ -23,7 +23,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters.update(code=_code, points=shown, capital=sentence_case)
+    made.filters.update(code=_code, points=shown, decimals=in_decimals, capital=sentence_case)
     made.filters.update(tone=tone, minus=with_minus_signs)
     made.globals.update(shades=range(-SHADES, SHADES + 1))
     return made
