@@ -123,7 +123,7 @@ def test_the_way_from_assignment_to_assignment_is_a_table():
         Standing(ASSIGNMENT, "Assignment 2", 8, 3, 10, 5, 5.5),
     ]
     text = re.sub(r"<[^>]+>", " ", page(row("a"), term=term).split("From assignment")[1])
-    assert "7.0 of 10 6.2 9 of 9 0" in " ".join(text.split())
+    assert "7.0 of 10 6.3 9 of 9 0" in " ".join(text.split())
     assert "(this one) 5.5 of 10 5.0 8 of 9 3" in " ".join(text.split())
 
 
