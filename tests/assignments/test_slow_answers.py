@@ -65,6 +65,7 @@ def test_a_part_has_an_answer_of_each_slow_way(assignment, part):
     assert [given.slow for _, given in SLOW if given.part == part.name] == [LOOPS, PRODUCTS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("assignment", "given"), SLOW, ids=shown)
 def test_a_slow_answer_is_right_and_no_case_asks_too_much_of_it(assignment, given, measured):
     drawn = DrawnCases(load(assignment).part(given.part), 0)

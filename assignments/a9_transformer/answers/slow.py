@@ -5,13 +5,9 @@ import math
 import torch
 from torch import nn
 
-from assignments.a8_transformer_layer.answers.slow import (
-    LayerByBroadcasting,
-    LayerNumberByNumber,
-    NetworkByBroadcasting,
-    NetworkNumberByNumber,
-)
+from assignments.a8_transformer_layer.answers import slow
 from assignments.a9_transformer.answers.bank import BANK
+from assignments.a9_transformer.answers.transformer import Outline
 from assignments.common.slow import (
     attended,
     attended_at_once,
@@ -25,21 +21,16 @@ from autograder.bank.answers import LOOPS, PRODUCTS
 from course_utils.attention import MultiHeadAttention
 
 
-class Layer(nn.Module):
+class Layer(slow.Layer):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
-        super().__init__()
-        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        super().__init__(d_model, num_heads, d_ff, dropout)
         self.cross_attn = MultiHeadAttention(d_model, num_heads)
-        self.feed_forward = self.network(d_model, d_ff, dropout)
-        self.layer_norm1 = nn.LayerNorm(d_model)
-        self.layer_norm2 = nn.LayerNorm(d_model)
         self.layer_norm3 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
 
 
 @BANK.right("DecoderLayer", slow=LOOPS)
 class DecoderNumberByNumber(Layer):
-    network = NetworkNumberByNumber
+    network = slow.NetworkNumberByNumber
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = x + self.dropout(attended(self.self_attn, x, x, x, self_mask))
@@ -52,7 +43,7 @@ class DecoderNumberByNumber(Layer):
 
 @BANK.right("DecoderLayer", slow=PRODUCTS)
 class DecoderByBroadcasting(Layer):
-    network = NetworkByBroadcasting
+    network = slow.NetworkByBroadcasting
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         change = attended_at_once(self.self_attn, x, x, x, self_mask)
@@ -62,31 +53,9 @@ class DecoderByBroadcasting(Layer):
         return normed_at_once(self.layer_norm3, x + self.dropout(self.feed_forward(x)))
 
 
-class Model(nn.Module):
-    def __init__(
-        self,
-        src_vocab,
-        tgt_vocab,
-        d_model,
-        num_heads,
-        num_layers,
-        d_ff,
-        dropout=0.1,
-        max_len=128,
-        pad_id=0,
-    ):
-        super().__init__()
-        sizes = d_model, num_heads, d_ff, dropout
-        self.d_model, self.max_len, self.pad_id = d_model, max_len, pad_id
-        self.src_embedding = nn.Embedding(src_vocab, d_model)
-        self.tgt_embedding = nn.Embedding(tgt_vocab, d_model)
-        self.encoder_layers = nn.ModuleList(self.encoder(*sizes) for _ in range(num_layers))
-        self.decoder_layers = nn.ModuleList(self.decoder(*sizes) for _ in range(num_layers))
-        self.generator = nn.Linear(d_model, tgt_vocab)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, src, tgt):
-        return self.decode(tgt, self.encode(src), src)
+class Model(Outline):
+    def dropped(self, x):
+        return self.positional_encoding.dropout(x)
 
     def check(self, ids):
         if ids.shape[1] > self.max_len:
@@ -95,7 +64,7 @@ class Model(nn.Module):
 
 @BANK.right("Transformer", slow=LOOPS)
 class ModelNumberByNumber(Model):
-    encoder, decoder = LayerNumberByNumber, DecoderNumberByNumber
+    encoder, decoder = slow.LayerNumberByNumber, DecoderNumberByNumber
 
     def embedded(self, table, ids):
         self.check(ids)
@@ -110,7 +79,7 @@ class ModelNumberByNumber(Model):
                     word.append(table.weight[sentence[t], j] * self.d_model**0.5 + place)
                 words.append(torch.stack(word))
             sentences.append(torch.stack(words))
-        return self.dropout(torch.stack(sentences))
+        return self.dropped(torch.stack(sentences))
 
     def real(self, ids):
         real = torch.zeros(len(ids), 1, 1, ids.shape[1], dtype=torch.bool)
@@ -138,7 +107,7 @@ class ModelNumberByNumber(Model):
 
 @BANK.right("Transformer", slow=PRODUCTS)
 class ModelByBroadcasting(Model):
-    encoder, decoder = LayerByBroadcasting, DecoderByBroadcasting
+    encoder, decoder = slow.LayerByBroadcasting, DecoderByBroadcasting
 
     def embedded(self, table, ids):
         self.check(ids)
@@ -147,7 +116,7 @@ class ModelByBroadcasting(Model):
         places = torch.arange(ids.shape[1], dtype=torch.float64).unsqueeze(1)
         j = torch.arange(self.d_model)
         angles = places / 10000 ** ((j - j % 2) / self.d_model)
-        return self.dropout(words + torch.where(j % 2 == 0, angles.sin(), angles.cos()).to(words))
+        return self.dropped(words + torch.where(j % 2 == 0, angles.sin(), angles.cos()).to(words))
 
     def encode(self, src):
         x = self.embedded(self.src_embedding, src)

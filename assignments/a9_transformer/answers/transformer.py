@@ -17,6 +17,8 @@ from course_utils.positional import PositionalEncoding, positional_encoding
 class Outline(nn.Module):
     """The attributes that the text asks for, and nothing that is computed."""
 
+    encoder, decoder = TransformerLayer, LayerOfThreeDropouts
+
     def __init__(
         self,
         src_vocab,
@@ -35,10 +37,8 @@ class Outline(nn.Module):
         self.tgt_embedding = nn.Embedding(tgt_vocab, d_model, padding_idx=pad_id)
         self.positional_encoding = PositionalEncoding(d_model, dropout, max_len)
         sizes = d_model, num_heads, d_ff, dropout
-        self.encoder_layers = nn.ModuleList([TransformerLayer(*sizes) for _ in range(num_layers)])
-        self.decoder_layers = nn.ModuleList(
-            [LayerOfThreeDropouts(*sizes) for _ in range(num_layers)]
-        )
+        self.encoder_layers = nn.ModuleList([self.encoder(*sizes) for _ in range(num_layers)])
+        self.decoder_layers = nn.ModuleList([self.decoder(*sizes) for _ in range(num_layers)])
         self.generator = nn.Linear(d_model, tgt_vocab)
 
     def forward(self, src, tgt):
