@@ -187,12 +187,18 @@ def as_page(
         marked=[_marked_part(name, graded) for name in _marked_by_a_person(graded)],
         fewest=FEWEST,
         again=again,
-        asked=[one for _, one in asked_of(rows)],
+        asked=[(one, _shown_of(row, one.part)) for row in rows for _, one in asked_of([row])],
         isolation=isolation,
         seconds=median(row.seconds for row in graded) if graded else 0,
         students=students,
         term=term,
     )
+
+
+def _shown_of(row: StudentResult, part: str) -> str:
+    """What went wrong in a part by names of ours: an error's text may hold the student's."""
+    found = (finding for finding in row.findings if finding.part == part)
+    return next(("; ".join(name for _, name in _named(one)) for one in found), "nothing")
 
 
 def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:

@@ -13,6 +13,7 @@ from autograder.batch.appeals import Asked, keep_asked, keep_settled, settled_of
 from autograder.batch.class_report import as_page, write_asked
 from autograder.batch.engine import engine_for
 from autograder.batch.feedback import feedback_of
+from autograder.batch.findings import Finding
 from autograder.batch.roster import Enrolled
 from autograder.batch.student_result import StudentResult
 from tests.autograder.batch.living import Living
@@ -26,11 +27,12 @@ WHY = "My rows sum to one <b>too</b>."
 
 
 def asking(student, *asked):
-    return StudentResult(student, 2, 3, {PART: 2}, {PART: 3}, asked=asked)
+    found = (Finding(PART, missed="the rows sum to one"),)
+    return StudentResult(student, 2, 3, {PART: 2}, {PART: 3}, findings=found, asked=asked)
 
 
 def one(part=PART, settled=False, **more):
-    return Asked(part, WHY, "mark", "softmax over the columns", 2, 3, settled, **more)
+    return Asked(part, WHY, "mark", "it raises “by ada”", 2, 3, settled, **more)
 
 
 def test_the_class_sees_part_and_verdict_and_the_instructor_alone_who_and_why(tmp_path):
@@ -40,14 +42,14 @@ def test_the_class_sees_part_and_verdict_and_the_instructor_alone_who_and_why(tm
     [table] = re.findall(r"Asked to look again</h2>.*?</table>", page)
     assert table.count('<th scope="row">') == 2 and "look_again.html" in table
     assert (
-        f'<code>{PART}</code></th> <td class="number">2 of 3</td><td>softmax over the columns'
-        in table
+        f'<code>{PART}</code></th> <td class="number">2 of 3</td><td>the rows sum to one<' in table
     )
-    assert "ada" not in page and "sum to one" not in page
+    assert "ada" not in page and "My rows" not in page
 
     write_asked(tmp_path, ASSIGNMENT, "Two", rows, {"ada": Enrolled("Ada", "Lovelace")})
     place = tmp_path / "grading" / ASSIGNMENT / "look_again.html"
     page = " ".join(place.read_text(encoding="utf-8").split())
+    assert "it raises “by ada”" in page
     assert f"<h2>Ada Lovelace (ada): <code>{PART}</code>, 2 of 3</h2>" in page
     assert "My rows sum to one &lt;b&gt;too&lt;/b&gt;." in page and "<b>too" not in page
     assert (
