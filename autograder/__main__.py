@@ -4,8 +4,9 @@ python -m autograder build [ASSIGNMENT ...] [--course FOLDER]
 python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 python -m autograder ask NOTEBOOK [--student NAME] [--answers A B] [--solutions]
+python -m autograder appeal PART "why" [--notebook FILE]
 python -m autograder extension ASSIGNMENT [STUDENT "2 days"]
-python -m autograder settle ASSIGNMENT STUDENT [--points N] [--reason TEXT]
+python -m autograder settle ASSIGNMENT STUDENT [--part PART] [--points N] [--reason TEXT]
 python -m autograder anonymous ASSIGNMENT FOLDER [--take-back]
 python -m autograder archive FILE
 python -m autograder restore FILE FOLDER

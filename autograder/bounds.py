@@ -31,6 +31,8 @@ MOST_CELLS = 2_000
 # of one cell in a large notebook: bytes of nbgrader's marks, values in what is attached, bytes of its fields' names
 LARGEST_MARKS, MOST_ATTACHED, SIZE_OF_FIELDS = 2_000, 1_000, 100
 MOST_LINES = 200_000  # of all cells; the format stores each by itself
+# requests to look again: characters of one, how many are read, bytes of them in the metadata of a large notebook
+LONGEST_APPEAL, MOST_APPEALS, LARGEST_APPEALS = 500, 100, 200_000
 
 # tables of people: bytes of the file, rows, and cells of all rows; bytes of a file with a
 # course's settings

@@ -207,7 +207,8 @@ def leave_out_the_grader(target: Path) -> None:
                 cell.source = without_self_check(cell.source)
         path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     guide = target / "docs/students.md"
-    section = re.compile(r"^## No instructor\?.*?(?=^## )", re.MULTILINE | re.DOTALL)
+    sections = r"^## (No instructor\?|Ask for a second look\n).*?(?=^## )"
+    section = re.compile(sections, re.MULTILINE | re.DOTALL)
     guide.write_text(section.sub("", guide.read_text(encoding="utf-8")), encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")

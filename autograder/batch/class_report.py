@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
+from autograder.batch.appeals import Asked
 from autograder.batch.class_statistics import (
     FEWEST,
     MistakesMade,
@@ -37,6 +38,7 @@ from autograder.pages import render
 KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
 NO_ANSWER = (Obstacle.UNANSWERED, Obstacle.MISSING)
 NOTHING = "handed in nothing"
+ASKED = "look_again.html"  # the page of `write_asked`
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
 
 
@@ -112,9 +114,40 @@ def write_report(
     }
     missing = len(missing_from(roster, graded | excused_here))
     write_whole(page, as_page(assignment, title, rows, isolation, students, term, again, missing))
+    write_asked(course, assignment, title, rows, roster)
     write_csv(table, table_rows(rows, isolation, earlier, roster, excused_here))
     keep_mistakes(course, assignment, rows)
     return page, table
+
+
+def asked_of(rows: Sequence[StudentResult]) -> list[tuple[str, Asked]]:
+    """Who asks to look again at what, as far as it is not settled."""
+    return [(row.student, one) for row in rows for one in row.asked if not one.settled]
+
+
+def write_asked(
+    course: Path,
+    assignment: str,
+    title: str,
+    rows: Sequence[StudentResult],
+    roster: Roster = MappingProxyType({}),
+) -> None:
+    """Write the page for the instructor alone with who asks to look again, and why; no page where nobody does."""
+    page = course / "grading" / assignment / ASKED
+    people = {student: person.name for student, person in roster.items()}
+    shown = [
+        (
+            printable(student),
+            printable(people.get(student, "")),
+            one,
+            one.settles(assignment, student),
+        )
+        for student, one in asked_of(rows)
+    ]
+    if shown:
+        write_whole(page, render("look_again.html", title=title, asked=shown))
+    else:
+        page.unlink(missing_ok=True)
 
 
 def as_page(
@@ -154,11 +187,18 @@ def as_page(
         marked=[_marked_part(name, graded) for name in _marked_by_a_person(graded)],
         fewest=FEWEST,
         again=again,
+        asked=[(one, _shown_of(row, one.part)) for row in rows for _, one in asked_of([row])],
         isolation=isolation,
         seconds=median(row.seconds for row in graded) if graded else 0,
         students=students,
         term=term,
     )
+
+
+def _shown_of(row: StudentResult, part: str) -> str:
+    """What went wrong in a part by names of ours: an error's text may hold the student's."""
+    found = (finding for finding in row.findings if finding.part == part)
+    return next(("; ".join(name for _, name in _named(one)) for one in found), "nothing")
 
 
 def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:

@@ -151,6 +151,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print("\n".join(lines).lstrip("\n"))
+    from autograder.batch.appeals import in_the_end  # here, since it brings nbgrader along
+
     failed = [row.student for row in graded.rows if row.failed and row.needs_person]
     waiting = [row.student for row in graded.rows if row.needs_person and not row.failed]
     if failed:
@@ -161,6 +163,9 @@ def run(options: argparse.Namespace) -> int:
     if waiting:
         waits = "waits" if len(waiting) == 1 else "wait"
         print(f"{len(waiting)} {waits} for a person: {', '.join(map(printable, waiting))}")
+    asked = {row.student: row.asked for row in graded.rows}
+    if said := in_the_end(asked, _where_asked(options)):
+        print(said)
     timeless = [row.student for row in graded.rows if row.timeless]
     if timeless:
         print(f"{len(timeless)} without a time at which it came in, and so never late: "
@@ -168,6 +173,15 @@ def run(options: argparse.Namespace) -> int:
     if lost:
         print(_lost_in_words(lost, options.assignment))
     return 1 if failed or lost else 0
+
+
+def _where_asked(options: argparse.Namespace) -> str:
+    from autograder.batch.class_report import ASKED
+
+    page = options.course / "grading" / options.assignment / ASKED
+    if options.student or options.dry_run:
+        return f"grading the whole class writes {page}, which says at what, and how to settle it"
+    return f"{page} says at what and why, and how to settle it"
 
 
 def _misplaced(options: argparse.Namespace) -> list[str]:

@@ -44,7 +44,7 @@ def without_excused(rows: Sequence[StudentResult], excused: Collection[str]) -> 
     return [
         replace(
             row, points=0, of=0, parts={}, marked={}, markable={}, findings=(), courses_own={}, penalty=0.0,
-            due=None, reasons=(REASON,), needs_person=False, excused=True,
+            due=None, reasons=(REASON,), needs_person=False, excused=True, asked=(),
         )
         if row.student in excused
         else row

@@ -25,6 +25,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import SQLAlchemyError
 
+from autograder.batch.appeals import keep_asked, settled_of
 from autograder.batch.came_in import Times
 from autograder.batch.entries import Entries, Entry, one_transaction
 from autograder.batch.exchange_time import Clock, clock_of, unread
@@ -240,7 +241,11 @@ class GradebookWriter:
             for fault in result.faults:
                 logging.getLogger(LOG).error("%s: %s\n%s", student, fault, fault.trace)
             summary = summary_of(student, result, self._taught)
-        self.rows[student] = self._asked_for_time(row_of(student, entry, key, summary), work)
+        settled = settled_of(self.course, self.assignment, student)
+        row = row_of(student, entry, key, summary, settled)
+        self.rows[student] = self._asked_for_time(row, work)
+        if files and not row.failed:
+            keep_asked(self.course, self.assignment, student, row.asked)
         if files and result:
             self._put_down(work, entry, key, fresh, result, summary)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
+from autograder.batch.appeals import Asked, asked_in, asked_now
 from autograder.batch.entries import Entry, points_of
 from autograder.batch.findings import Finding, findings_in
 from autograder.batch.run import grader_digest
@@ -31,6 +33,7 @@ class Summary:
         seconds: what running and deciding took.
         doubts: what a person must look at: its check cells, all of them where none is named, and why.
         courses_own: the parts whose answer is the course's own code, and how far it is.
+        asked: what its student asks a person to look at again.
     """
 
     broken: str = ""
@@ -41,6 +44,7 @@ class Summary:
     seconds: float = 0.0
     doubts: tuple[tuple[tuple[str, ...], str], ...] = ()
     courses_own: dict[str, str] = field(default_factory=dict)
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class StudentResult:
         excused: it does not count.
         came_in, due: UTC, the second with this student's extension; None where nobody said.
         penalty: points taken off for coming in late.
+        asked: as of a `Summary`, with points as they stand, settled or not.
         shown: digest of all that the feedback page shows.
     """
 
@@ -81,6 +86,7 @@ class StudentResult:
     due: datetime | None = None
     penalty: float = 0.0
     courses_own: dict[str, str] = field(default_factory=dict)
+    asked: tuple[Asked, ...] = ()
     shown: str = field(default="", compare=False)
 
     @property
@@ -171,11 +177,21 @@ def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
         seconds=sum(report.seconds.values()),
         doubts=(*doubts(report), *[((), "") for _ in report.faults[:1]]),
         courses_own=own,
+        asked=tuple(asked_in(report)),
     )
 
 
-def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentResult:
-    """A student's row, of what the gradebook holds, and of the result that is recorded there by its key."""
+def row_of(
+    student: str,
+    entry: Entry,
+    key: str,
+    summary: Summary,
+    answered: Mapping[str, str] = MappingProxyType({}),
+) -> StudentResult:
+    """A student's row, of what the gradebook holds, and of the result that is recorded there by its key.
+
+    `answered` has the marks of the requests to look again that are settled, by part.
+    """
     submission, penalty = entry.submission, entry.penalty
     checks = {
         grade.name.removeprefix(CHECK): grade for grade in entry.own if grade.name.startswith(CHECK)
@@ -197,6 +213,7 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
         reasons.insert(0, summary.broken if unseen else settled)
         return replace(row, reasons=tuple(reasons), failed=True, needs_person=bool(unseen))
     doubted, settled_doubts = _open_and_settled(summary, entry)
+    asked = tuple(asked_now(one, entry, answered) for one in summary.asked)
     waiting = [grade.name for grade in unseen if grade.manual_score is None]
     if waiting:
         reasons.append(f"waits for a person: {', '.join(waiting)}")
@@ -208,12 +225,19 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
             grade.name: None if grade.name in waiting else points_of(grade) for grade in marked
         },
         markable={grade.name: entry.of(grade) for grade in marked},
-        reasons=(*summary.reasons, *filter(None, doubted), *settled_doubts, *reasons),
+        reasons=(
+            *summary.reasons,
+            *filter(None, doubted),
+            *settled_doubts,
+            *(one.in_words for one in asked),
+            *reasons,
+        ),
         findings=summary.findings,
         signatures=summary.signatures,
         seconds=summary.seconds,
         courses_own=summary.courses_own,
-        needs_person=bool(unseen or doubted),
+        asked=asked,
+        needs_person=bool(unseen or doubted or any(not one.settled for one in asked)),
     )
 
 
@@ -246,11 +270,8 @@ def reasons_for(report: Report) -> Iterator[str]:
     for part, verdict in report.verdicts.items():
         if verdict.right:
             continue
-        named = [name for name, _ in verdict.mistakes]
-        problems = [step.problem for step in verdict.steps if step.problem and not step.waived]
         also = [step for step in verdict.steps if step.state == "also"]
-        told = "; ".join(named or problems[:1] or [verdict.remark])
-        yield f"{part}: {told}{_also_wrong(len(also))}"
+        yield f"{part}: {verdict.in_short}{_also_wrong(len(also))}"
     for name in report.unanswered:
         if report.scores.get(name) == 0:
             yield f"{name}: no answer"

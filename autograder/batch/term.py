@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder.batch.appeals import who_asks
 from autograder.batch.csv_file import read_own_table
 from autograder.batch.dates import read_dates
 from autograder.batch.final_mark import (
@@ -57,6 +58,7 @@ class Standing:
         waiting: assignments in which a person has to look before the points count.
         ungraded: assignments that came in and are not graded.
         above: assignments with more points than there are.
+        asking: assignments at which the student asks a person to look again; the points count meanwhile.
         listed: whether the class's own list has this student, or there is no list.
     """
 
@@ -70,6 +72,7 @@ class Standing:
     waiting: list[str] = field(default_factory=list)
     ungraded: list[str] = field(default_factory=list)
     above: list[str] = field(default_factory=list)
+    asking: list[str] = field(default_factory=list)
     listed: bool = True
 
     @property
@@ -90,6 +93,7 @@ class Standing:
             ("not final, since a person has to look", self.waiting),
             ("not final, since it came in and is not graded", self.ungraded),
             ("more points than there are", self.above),
+            ("asks you to look again", self.asking),
             ("too little to pass", self.mark.missed),
             ("dropped", self.mark.dropped),
             ("excused", self.excused),
@@ -183,7 +187,8 @@ def term_of(course: Path, rules_file: Path | None = None, so_far: bool = False) 
             one.student,
         ),
     )
-    marked = [_marked(one, of, rules, excused.get(one.student, ())) for one in everybody]
+    asking = {name: who_asks(course, name) for name in of}
+    marked = [_marked(one, of, rules, excused.get(one.student, ()), asking) for one in everybody]
     return Term(rules, of, missing, tuple(sorted(worthless, key=by_number)), marked)
 
 
@@ -288,7 +293,11 @@ def excused_in(
 
 
 def _marked(
-    one: Standing, of: Mapping[str, float], rules: Rules, excused: Collection[str]
+    one: Standing,
+    of: Mapping[str, float],
+    rules: Rules,
+    excused: Collection[str],
+    asking: Mapping[str, Collection[str]],
 ) -> Standing:
     """A student with a mark, and with what is to be said of the assignments that count."""
     return replace(
@@ -297,6 +306,7 @@ def _marked(
         excused=[name for name in of if name in excused],
         waiting=[name for name in of if name in one.waiting and name not in excused],
         ungraded=[name for name in of if name in one.ungraded and name not in excused],
+        asking=[name for name in of if one.student in asking[name] and name not in excused],
         above=[name for name, most in of.items() if one.points.get(name, 0) > most],
     )
 

@@ -137,6 +137,13 @@ class PartVerdict(Struct, frozen=True):
     def right(self) -> bool:
         return self.earned == self.points
 
+    @property
+    def in_short(self) -> str:
+        """What is wrong: the names of mistakes, or else the first problem, or else the remark."""
+        named = [name for name, _ in self.mistakes]
+        problems = [step.problem for step in self.steps if step.problem and not step.waived]
+        return "; ".join(named or problems[:1] or [self.remark])
+
 
 class Behaviour(Struct, frozen=True):
     """What came back in all cases of a part.

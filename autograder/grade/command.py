@@ -1,4 +1,4 @@
-"""``python -m autograder check`` and ``ask``: one notebook, for its own author."""
+"""``python -m autograder check``, ``ask`` and ``appeal``: one notebook, for its own author."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.files import printable
+from autograder.grade.appeals import add_words
 
 
 def add_to(commands: Any) -> None:
@@ -26,6 +27,9 @@ def add_to(commands: Any) -> None:
     ask.add_argument("--answers", nargs="+", default=[], help="what you answer, in this order")
     ask.add_argument("--solutions", action="store_true", help="also say what is right")
     ask.set_defaults(run=run_ask)
+    appeal = commands.add_parser("appeal", help="ask a person to look again at a part, and say why")
+    add_words(appeal)
+    appeal.set_defaults(run=run_appeal)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,6 +73,19 @@ def run_ask(options: argparse.Namespace) -> int:
         if options.solutions:
             print(f"   The answer is {question.answer:g}.\n")
     return 1 if wrong else 0
+
+
+def run_appeal(options: argparse.Namespace) -> int:
+    """Exit status 0: the notebook asks; 2: it does not, and the message says why."""
+    from autograder.grade.appeal import appeal
+    from autograder.grade.self_check import NotGradable
+
+    try:
+        print(appeal(options.part, " ".join(options.why), options.notebook))
+    except NotGradable as error:
+        print(f"nothing is asked: {printable(str(error))}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def tell_doing(what: str) -> None:

@@ -123,6 +123,7 @@ class Section:
     traceback: str = ""
     own: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    asked: str = ""  # why the student asks a person to look again
     lecture: str = ""  # address of the one to read again; "" if it leads nowhere
 
     @property
@@ -312,12 +313,14 @@ def _sections(
     plan: Plan, notebook: NotebookNode, report: Report, marks: Mapping[str, Mark]
 ) -> Iterator[Section]:
     """Go through the graded notebook; all between two cells with points belongs to the second."""
+    asked = {one.part: one.why for one in report.appeals}
     sections = {
         task.cell: Section(
             task,
             marks.get(task.cell) or Mark(0.0, task.of),
             report.verdicts.get(task.name),
             doubted=task.name in report.doubted,
+            asked=asked.get(task.name, ""),
         )
         for task in plan.tasks
     }

@@ -34,6 +34,15 @@ class Restored:
 
 
 @dataclass(frozen=True)
+class Appeal:
+    """A student's request to look again at a part: why, and a digest of that and of the part's code."""
+
+    part: str
+    why: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
 class Report:
     """What became of one submission.
 
@@ -51,6 +60,7 @@ class Report:
         tests: by part, the error with which its visible test stopped.
         behaviours: of the parts whose answer nothing explains, what it does on the class's inputs.
         restored: locked cells that were put right.
+        appeals: what its student asks a person to look at again.
         faults: the grader's own errors over it, for which a person must look.
         remark: what concerns the whole submission.
         seconds: by stage.
@@ -71,6 +81,7 @@ class Report:
     tests: dict[str, str] = field(default_factory=dict)
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     restored: Restored = field(default_factory=Restored)
+    appeals: tuple[Appeal, ...] = ()
     faults: tuple[Fault, ...] = ()
     remark: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -124,11 +135,14 @@ class OnPage(msgspec.Struct, frozen=True):
     told: str = ""
     no_json: bool = False
     faults: tuple[Fault, ...] = ()
+    appeals: tuple[Appeal, ...] = ()
 
 
 def put_into(notebook: NotebookNode, report: Report) -> None:
     """Let a notebook carry what its page shows of the report."""
-    on_page = OnPage(report.verdicts, report.tests, report.restored, report.unanswered)
+    on_page = OnPage(
+        report.verdicts, report.tests, report.restored, report.unanswered, appeals=report.appeals
+    )
     if report.broken:
         on_page = OnPage(
             broken=report.broken, told=report.told, no_json=report.no_json, faults=report.faults

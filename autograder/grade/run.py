@@ -30,6 +30,7 @@ from autograder.checks.notebook_source import FilesBeside, forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import NO_ROOM, digest_of, write_whole
+from autograder.grade.appeals import appeals_in
 from autograder.grade.grading import ENDED, SPENT, STUCK, Grading, NotebookStopped, graded_part
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.outputs import Outputs
@@ -68,6 +69,7 @@ def run_job(job: Job, kernels: Kernels) -> Report:
         return problem.report
     assignment = course_named(job.course).load(job.assignment)
     restored = restore(notebook, job.released)
+    appeals = appeals_in(notebook, job.released)
     prepared = time.perf_counter()
     with SandboxedKernel(kernels, job.limits, job.files, disallowed_lists_of(assignment)) as kernel:
         handed_out = solution_cells(job.released)
@@ -76,6 +78,7 @@ def run_job(job: Job, kernels: Kernels) -> Report:
     report = replace(
         report,
         restored=restored,
+        appeals=appeals,
         remark=job.remark,
         seconds={"prepare": prepared - began, **report.seconds},
     )

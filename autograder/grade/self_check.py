@@ -92,6 +92,17 @@ def check_notebook(
     Raises:
         NotGradable: no such file, no notebook, or no such assignment.
     """
+    notebook, checks = opened(path, assignment)
+    plan = plan_of(notebook)
+    with own_grading(checks, path.resolve().parent) as (grading, isolation):
+        report = grade_notebook(notebook, grading, tell=Progress(notebook, tell).at)
+    verdicts = {part.name: report.verdicts[part.name] for part in checks.parts}
+    report = replace(report, verdicts=verdicts)
+    return SelfCheck(report, replace(plan, title=plan.title or checks.name), notebook, isolation)
+
+
+def opened(path: Path, assignment: str = "") -> tuple[NotebookNode, Assignment]:
+    """A notebook with all that earns points in it, and the assignment that it answers; see `check_notebook`."""
     if not path.is_file():
         raise NotGradable(f"there is no file {path}")
     taught = course()
@@ -113,12 +124,7 @@ def check_notebook(
     checks = taught.load(assignment)
     add_checks(notebook, checks)
     _keep_points(notebook, text)
-    plan = plan_of(notebook)
-    with own_grading(checks, path.resolve().parent) as (grading, isolation):
-        report = grade_notebook(notebook, grading, tell=Progress(notebook, tell).at)
-    verdicts = {part.name: report.verdicts[part.name] for part in checks.parts}
-    report = replace(report, verdicts=verdicts)
-    return SelfCheck(report, replace(plan, title=plan.title or assignment), notebook, isolation)
+    return notebook, checks
 
 
 def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:

@@ -28,6 +28,7 @@ from nbgrader.utils import compute_checksum
 
 from autograder.bounds import (
     DEEPEST_FOLDER,
+    LARGEST_APPEALS,
     LARGEST_FILE,
     LARGEST_FILES,
     LARGEST_MARKS,
@@ -42,6 +43,7 @@ from autograder.bounds import (
 )
 from autograder.checks.course import NO_COURSE, Course
 from autograder.files import printable
+from autograder.grade.appeals import HELD, KEY, asked_in
 from autograder.grade.report import Report
 from autograder.sandbox.channel import MOST_VALUES, values_in
 
@@ -404,6 +406,16 @@ class _Notebook(Struct):
 
     cells: list[_Cell]
     nbformat: Raw = Raw(b"4")
+    metadata: Raw = Raw(b"null")
+
+    def __post_init__(self) -> None:
+        """Keep of the metadata what is read, and that if it is no larger than it may be."""
+        held = None
+        with contextlib.suppress(msgspec.MsgspecError):
+            held = msgspec.json.decode(self.metadata, type=dict[str, Raw]).get(KEY)
+        there = b"" if held is None else bytes(held)
+        fits = 0 < len(there) <= LARGEST_APPEALS and values_in(there) <= MOST_ATTACHED
+        self.metadata = _raw({KEY: held} if fits else {})
 
 
 def _raw(value: object) -> Raw:
@@ -429,7 +441,8 @@ def _lighter(data: bytes) -> bytes:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return data
     cells = notebook.cells
-    room = LARGEST_NOTEBOOK - sum(cell.size_around for cell in cells)
+    around = len(bytes(notebook.metadata)) + sum(cell.size_around for cell in cells)
+    room = LARGEST_NOTEBOOK - around
     pictures = sorted(size for cell in cells for size in cell.pictures())
     left = room - sum(cell.size for cell in cells) + sum(pictures)
     most = 0
@@ -469,7 +482,7 @@ def _names(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def notebook_in(text: str) -> NotebookNode:
-    """The notebook that a file's text holds: its cells, and of their metadata what grading reads.
+    """The notebook that a file's text holds: its cells, and of its and their metadata what grading reads.
 
     Outputs are left out, and so is whatever the format demands and a student's editor may have
     forgotten: metadata, ids, execution counts. They are made anew.
@@ -503,6 +516,8 @@ def notebook_in(text: str) -> NotebookNode:
     if len(cells) > MOST_CELLS:
         raise InvalidSubmission(f"the notebook has {len(cells)} cells, more than {MOST_CELLS}")
     notebook = nbformat.v4.new_notebook()
+    if asked := list(asked_in(data.get("metadata"))):
+        notebook.metadata[HELD] = asked
     taken: set[str] = set()
     lines = 0
     for number, cell in enumerate(cells):
