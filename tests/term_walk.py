@@ -12,7 +12,6 @@ import csv
 import io
 import os
 import shlex
-import shutil
 import sys
 import tempfile
 import warnings
@@ -27,9 +26,10 @@ from nbformat import NotebookNode
 
 from autograder.__main__ import main
 from autograder.batch.came_in import Times
+from autograder.batch.course import open_assignment
 from tests.autograder.batch.living import Living, grade_id, without_import
 from tests.autograder.lms import TITLE, archive, canvas_export, course_with, worksheet, written
-from tests.sample_class import ISOLATION, ROOT, hand_in, place_for, submission
+from tests.sample_class import ISOLATION, ROOT, hand_in, new_course, place_for, submission
 
 A2, A3, A4 = "a2_self_attention", "a3_scaled_dot_product_attention", "a4_masks"
 TERM = f"""pass_at = 50
@@ -102,7 +102,6 @@ def told(text: str, *wanted: str) -> tuple[list[str], list[str]]:
 
 
 def text_of(path: Path) -> str:
-    """A file's text in one line."""
     return " ".join(path.read_text(encoding="utf-8-sig").split())
 
 
@@ -169,7 +168,7 @@ def walked() -> Walk:
         with warnings.catch_warnings(action="ignore"):  # nbgrader's, where a submission is added
             course_with(Path("last_term"), {"rita": 9})
         for name in (A3, A4):
-            shutil.copytree(ROOT / "solutions" / name, f"last_term/solutions/{name}")
+            new_course(Path("last_term"), name)
         with Path("last_term/nbgrader_config.py").open("a") as config:
             config.write(f"{PENALTY}\nc.PercentADay.grace_hours = 2\n")
         walk.type("next-term course --course last_term")
@@ -213,7 +212,7 @@ def teach(walk: Walk, course: Path) -> None:
         "wei2": signed(submission("softmax_over_columns"), "wei2"),
     }  # fmt: skip
     mailed, by_hand = texts.pop("lars"), texts.pop("hana")
-    right, _ = texts["s13"], texts.pop("ines")
+    del texts["ines"]
     when = dict.fromkeys(texts, moment(8, 18)) | dict.fromkeys(("edda", "s01"), moment(10, 18))
     from_moodle("1_march", {"abel": a, "sean": texts["sean"]}, {})
     in_german("1_march", {"abel": "2026-03-01 10:00", "sean": "2026-03-01 11:00"})
@@ -251,7 +250,7 @@ def teach(walk: Walk, course: Path) -> None:
 
     # ---------------------------------------------------------------- what waits is settled
     walk.type(f"hand-in submitted/hana/{A2}/{A2}.ipynb --student hana --at 2026-03-09T13:30+01:00")
-    mail.write_text(right, encoding="utf-8")
+    mail.write_text(texts["s13"], encoding="utf-8")
     walk.type(f"hand-in '{mail}' --student vera --at 2026-03-10T10:00+01:00")
     why = "No notebook came, nor was one sent again."
     for one in no_notebook:
@@ -264,6 +263,8 @@ def teach(walk: Walk, course: Path) -> None:
     waits = [words for words in ("for a person", "could not be run") if words in said]
     walk.row(2, "points by hand settle a missing import",
         before=waited, after=([], waits), points=((4, 10), total("dina")))  # fmt: skip
+    shown = [one["autograded"] for one in open_assignment(course, A2).get_submissions(A2)]
+    walk.row(15, "the formgrader lists whoever is graded", rows=([True] * 29, shown))
     late = table(living.kept("class.csv"), "student", "late penalty", "came in (UTC)")
     penalties = {"hana": 0, "lars": 2, "vera": 1, "s01": 2, "edda": 0}
     walk.row(3, "no time is said and set, and lateness costs",
