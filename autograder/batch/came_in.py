@@ -43,11 +43,21 @@ class Times:
     """
 
     def __init__(self, course: Path, assignment: str) -> None:
-        self.path = course / "grading" / assignment / "came_in.json"
+        self.path = self.place(course, assignment)
         self._kept = self._read()
+
+    @staticmethod
+    def place(course: Path, assignment: str) -> Path:
+        """Where they stand."""
+        return course / "grading" / assignment / "came_in.json"
 
     def _read(self) -> dict[str, datetime | None]:
         return read_kept(self.path, InUtc | None, "take the times once more with lms came-in")
+
+    @property
+    def kept(self) -> Mapping[str, datetime | None]:
+        """All of them."""
+        return self._kept
 
     def put(self, times: Mapping[str, datetime | None]) -> None:
         """Keep these times in place of earlier ones of the same students."""

@@ -113,7 +113,9 @@ def write_report(
         if student in graded or student not in ungraded
     }
     missing = len(missing_from(roster, graded | excused_here))
-    write_whole(page, as_page(assignment, title, rows, isolation, students, term, again, missing))
+    excused_count = len(excused_here & (graded | roster.keys()))
+    about = students, term, again, missing, excused_count
+    write_whole(page, as_page(assignment, title, rows, isolation, *about))
     write_asked(course, assignment, title, rows, roster)
     write_csv(table, table_rows(rows, isolation, earlier, roster, excused_here))
     keep_mistakes(course, assignment, rows)
@@ -159,12 +161,13 @@ def as_page(
     term: Sequence[Standing] = (),
     again: Sequence[RecurringMistake] = (),
     missing: int = 0,
+    excused: int = 0,
 ) -> str:
     """The page, as HTML.
 
-    `students` is how many the gradebook knows, and `missing` how many on the list have handed in nothing.
+    `students` is how many the gradebook knows, `missing` how many on the list have handed in nothing, and `excused`
+    how many are excused, whether or not they have.
     """
-    excused = len([row for row in rows if row.excused])
     rows = [row for row in rows if not row.excused]
     graded = [row for row in rows if not row.failed]
     points = [row.points for row in graded]

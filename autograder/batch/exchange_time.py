@@ -8,20 +8,24 @@ abbreviation stands for says its own configuration.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from functools import wraps
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any
 
 from dateutil import parser, tz
+from nbgrader.api import Assignment, SubmittedAssignment
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import Exchange
 from nbgrader.exchange.default import ExchangeCollect
+from sqlalchemy import select
 
-from autograder.batch.came_in import NAMED_OFFSET, TWO_DAYS
+from autograder.batch.came_in import NAMED_OFFSET, TWO_DAYS, Times
 from autograder.bounds import LONGEST_TIME
+from autograder.errors import CourseError
 from autograder.grade.submission import TIME, read_plain
 
 GREENWICH = ("UTC", "GMT", "Z")
@@ -129,11 +133,27 @@ def _is_time(text: str) -> bool:
         return False
 
 
+def _told(api: NbGraderAPI, assignment: str) -> Mapping[str, datetime | None]:
+    """When work came in by a platform or a person, by student; read once for a class."""
+    course = Path(api.coursedir.root)
+    path = Times.place(course, assignment)
+    try:
+        return _read(course, assignment, path.stat().st_mtime_ns if path.exists() else 0)
+    except CourseError as error:  # grading says so and stops; a page need not
+        api.log.warning("%s", error)
+        return {}
+
+
+@lru_cache(maxsize=16)
+def _read(course: Path, assignment: str, _written: int) -> Mapping[str, datetime | None]:
+    return Times(course, assignment).kept
+
+
 def read_in_its_zone() -> None:
     """Let nbgrader's own commands, and the formgrader, read these times alike; twice does no more than once."""
     if hasattr(CourseDirectory.get_existing_timestamp, "__wrapped__"):
         return
-    record = ExchangeCollect._path_to_record
+    record, autograded = ExchangeCollect._path_to_record, NbGraderAPI.get_autograded_students
 
     @wraps(CourseDirectory.get_existing_timestamp)
     def get_existing_timestamp(self: CourseDirectory, dest_path: str) -> datetime | None:
@@ -147,9 +167,28 @@ def read_in_its_zone() -> None:
     def get_submitted_timestamp(
         self: NbGraderAPI, assignment_id: str, student_id: str
     ) -> datetime | None:
+        """As grading has it: work with another time in the gradebook is to nbgrader none that was graded."""
+        told = _told(self, assignment_id)
+        if student_id in told:
+            return told[student_id]
         folder = self.coursedir.submitted_directory
         path = self.coursedir.format_path(folder, student_id, assignment_id)
         return self.coursedir.get_existing_timestamp(path)
+
+    @wraps(NbGraderAPI.get_autograded_students)
+    def get_autograded_students(self: NbGraderAPI, assignment_id: str) -> set[str]:
+        """Also those whose collected time was not believed, so that the gradebook has none."""
+        told, place = _told(self, assignment_id), self.coursedir.format_path
+        question = select(SubmittedAssignment.student_id).join(Assignment)
+        question = question.where(Assignment.name == assignment_id)
+        with self.gradebook as gradebook:
+            timeless = gradebook.db.scalars(question.where(SubmittedAssignment.timestamp.is_(None)))
+            graded = self.coursedir.autograded_directory
+            return autograded(self, assignment_id) | {
+                student
+                for student in timeless
+                if not told.get(student) and Path(place(graded, student, assignment_id)).is_dir()
+            }
 
     def _path_to_record(self: ExchangeCollect, path: str) -> dict[str, Any]:
         pieces = pieces_of(Path(path).name)
@@ -160,4 +199,5 @@ def read_in_its_zone() -> None:
 
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     NbGraderAPI.get_submitted_timestamp = get_submitted_timestamp
+    NbGraderAPI.get_autograded_students = get_autograded_students
     ExchangeCollect._path_to_record = _path_to_record

@@ -89,6 +89,8 @@ def extend(
     """Give a student more time, or take it back, and say so; it replaces what was given before."""
     from nbgrader.api import MissingEntry, Student
 
+    from autograder.batch.roster import roster_of
+
     Waiting(course, assignment).put(student, length)
     with contextlib.suppress(MissingEntry):
         gradebook.find_submission(assignment, student).extension = length
@@ -97,7 +99,8 @@ def extend(
     if length is None:
         return f"{name} has no extension for {assignment}."
     message = f"{name} has {spelt_out(length)} more for {assignment}."
-    if not (gradebook.db.get(Student, student) or (course / "submitted" / student).exists()):
+    there = (course / "submitted" / student).exists() or student in roster_of(course)
+    if not (there or gradebook.db.get(Student, student)):
         message += f" Nobody called '{name}' is known yet, so it waits until something comes in."
     return message
 

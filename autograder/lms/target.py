@@ -80,6 +80,7 @@ class Target:
         new: students who had nothing here before.
         replaced: who had an earlier attempt here: which of the two is which, and where the earlier one is now.
         same: who have this very attempt here.
+        kept: who have files without the notebook here, which came with this attempt.
         older: who have a later attempt here than this one, and which is which.
         unclear: who have another attempt here, and nothing says which is later; both by what is known of them.
     """
@@ -94,13 +95,14 @@ class Target:
         self.new: list[str] = []
         self.replaced: dict[str, str] = {}
         self.same: list[str] = []
+        self.kept: list[str] = []
         self.older: dict[str, str] = {}
         self.unclear: dict[str, str] = {}
 
     @property
     def taken(self) -> list[str]:
-        """Whose work here is that of the archive."""
-        return [*self.new, *self.replaced, *self.same]
+        """Whose work here is that of the archive, be it a notebook or not."""
+        return [*self.new, *self.replaced, *self.same, *self.kept]
 
     def put(self, student: str, attempts: Sequence[Mapping[str, bytes]], origin: Origin) -> None:
         """Put the latest attempt where it is graded from unless a later one is there, and all others aside.
@@ -157,9 +159,13 @@ class Target:
         folder = self.submitted / student / self.assignment
         before = _content(folder)
         linked = folder.parent.is_symlink() or folder.is_symlink()
-        if files and not (before or linked or folder.is_file() or self.dry_run):
+        if not files or linked or folder.is_file() or before not in ({}, files):
+            return
+        if not (before or self.dry_run):
             self._replace(folder, files, self._earlier(student, before))
-            self.origins[student] = structs.replace(origin, digest=digest_of(files))
+        came_in = self._origin_here(student, before).came_in
+        self.origins[student] = structs.replace(origin, digest=digest_of(files), came_in=came_in)
+        self.kept.append(student)
 
     def came_in(self, student: str) -> datetime | None:
         """When the attempt here came in, as it was taken from the platform; None if it was not."""

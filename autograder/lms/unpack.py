@@ -96,7 +96,7 @@ def unpack(
                 except Exception as error:  # noqa: BLE001 (one student's work stops nobody else's)
                     not_taken[student] = f"it cannot be unpacked ({type(error).__name__}: {error})"
             if not dry_run:  # or a service that looks on takes them for handed in just now
-                Times(course, assignment).put_unknown(target.new)
+                Times(course, assignment).put_unknown([*target.new, *target.kept])
     late = sorted(
         student for student, of_one in by_student.items() if any(map(roster.late, of_one))
     )
@@ -105,7 +105,7 @@ def unpack(
     for student in target.taken:
         text, before = _origin(by_student[student], roster).time, kept.get(student)
         ours = None, target.came_in(student), moment_in(text, zone)
-        if student in target.same and before not in ours:
+        if student in (*target.same, *target.kept) and before not in ours:
             by_hand.append(student)
         else:
             times.add(student, text, student in late, student in target.replaced)

@@ -87,6 +87,21 @@ def test_what_cannot_be_run_is_in_the_formgrader_with_its_cells_and_why(course):
     assert boxes >= course.marks("bob").keys()
 
 
+def test_whose_time_is_told_or_not_believed_is_in_the_formgrader_too(course):
+    """nbgrader takes work for ungraded whose own file has another time than the gradebook."""
+    Times(course.folder, ASSIGNMENT).put({"ada": datetime(2026, 3, 1, 10)})
+    stamp = course.folder / "submitted" / "dee" / ASSIGNMENT / "timestamp.txt"
+    stamp.write_text("2026-03-01 12:00:00 UTC", encoding="ascii")
+    course.grade()
+    assert listed(course) == {"ada": False, "bob": True, "cy": True, "dee": False}
+    api = open_assignment(course.folder, ASSIGNMENT)
+    rows = {row["student"]: row for row in api.get_submissions(ASSIGNMENT)}
+    assert all(row["autograded"] for row in rows.values())
+    assert rows["ada"]["timestamp"] == "2026-03-01T10:00:00" and rows["ada"]["score"] == 12
+    Times(course.folder, ASSIGNMENT).put({"ada": datetime(2026, 3, 2, 10)})
+    assert api.get_autograded_students(ASSIGNMENT) == {"bob", "cy", "dee"}, "until it is graded"
+
+
 def test_points_in_each_cell_settle_it_for_the_run_the_term_and_the_platform(course, capsys):
     assert settle(course, "dee") == settle(course, "cy") == 0
     for cell in course.marks("bob"):
@@ -267,7 +282,7 @@ def test_who_is_excused_is_so_in_the_run_on_the_page_and_for_the_platform(course
     assert "1 could not be run: cy" in said
     page = " ".join(course.kept("class.html").read_text(encoding="utf-8").split())
     assert "1 submission graded, 1 could not be run" in page
-    assert "2 are excused and not counted here; 1 on the list has handed in nothing" in page
+    assert "3 are excused and not counted here; 1 on the list has handed in nothing" in page
     assert "2 of 6" in page, "of the term"
     rows = {row["student"]: row for row in csv_rows(course.kept("class.csv"))}
     assert [(rows[name]["points"], rows[name]["of"]) for name in ("ada", "bob", "eve")] == [

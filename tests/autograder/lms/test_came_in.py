@@ -103,6 +103,23 @@ def test_moodles_worksheet_says_when_it_came_in(course, tmp_path, capsys):
     assert "late by a mark" not in said
 
 
+def test_what_is_no_notebook_has_the_time_of_the_platform_too(course, tmp_path, capsys):
+    """Without it, the class was told that nobody knows when it came in, and its points were never late."""
+    table, *words = moodle(tmp_path, "Thursday, 5 March 2026, 11:58 PM")[1:]
+    packed = tmp_path / "moodle.zip"
+    archive(packed, {"Anna Ångström_501_assignsubmission_file_/a2.py": "import torch"})
+    for _ in range(2):
+        assert lms(course, "unpack", packed, table, *words, *BERLIN) == 1
+        assert times(course) == {"s001": "2026-03-05T22:58:00"}
+    Times(course, ASSIGNMENT).put({"s001": datetime(2026, 3, 4, 12)})
+    assert lms(course, "unpack", packed, table, *words, *BERLIN) == 1
+    assert times(course) == {"s001": "2026-03-04T12:00:00"}, "what a person gave stays"
+    assert "with another time by lms came-in, which stays: s001" in capsys.readouterr().out
+    lms(course, "unpack", *moodle(tmp_path, "Friday, 6 March 2026, 10:00 AM"), *BERLIN)
+    assert times(course) == {"s001": "2026-03-06T09:00:00"}
+    assert notebook(course) == "anna"
+
+
 def test_a_time_that_is_not_understood_is_shown_and_a_replaced_one_is_over(
     course, tmp_path, capsys
 ):
