@@ -102,10 +102,16 @@ def moment(browser):
     return find(browser, ".transport input").get_attribute("aria-valuetext")
 
 
+OPEN = """const block = document.querySelector(`[data-block='${arguments[0]}']`);
+block?.scrollIntoView({block: "center"});
+block?.dispatchEvent(new MouseEvent("click"));
+return Boolean(block)"""
+
+
 def open_block(browser, block):
-    element = find(browser, f"[data-block='{block}']")
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-    browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click'))", element)
+    until(
+        lambda: browser.execute_script(OPEN, block), block
+    )  # in one go: the page may be drawn anew at any time
 
 
 def ask(browser, text):

@@ -4,6 +4,8 @@ import os
 import pwd
 import re
 import socket
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -108,6 +110,33 @@ def test_a_classroom_that_runs_is_not_started_again(tmp_path):
         ):
             classroom.run(here, None)
     assert not (tmp_path / "class").exists()
+
+
+def test_what_a_killed_hub_has_left_behind_stops_no_other(tmp_path):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as proxys,
+        socket.create_server(("127.0.0.1", 0)) as hubs,
+    ):
+        free, taken = (one.getsockname()[1] for one in (proxys, hubs))
+        hubs.close()
+        here = settings.Settings(
+            folder=str(tmp_path / "class"), port=free, ports=settings.Ports(hub=taken)
+        )
+        with pytest.raises(ClassroomError, match=f"port {free} already"):
+            classroom.must_be_free(here)
+        here.state.mkdir(parents=True)
+        waits = [sys.executable, "-c", "input()", "configurable-http-proxy"]
+        with subprocess.Popen(waits, stdin=subprocess.PIPE) as proxy:
+            here.proxy_pid.write_text(str(proxy.pid))
+            classroom.must_be_free(here)
+            with (
+                socket.create_server(("127.0.0.1", taken)),
+                pytest.raises(ClassroomError, match=f"port {taken} already"),
+            ):
+                classroom.must_be_free(here)
+            proxy.communicate(b"\n")
+        with pytest.raises(ClassroomError, match=f"port {free} already"):
+            classroom.must_be_free(here)
 
 
 def test_a_list_has_commas_or_semicolons_and_perhaps_a_byte_order_mark():

@@ -71,14 +71,27 @@ def run(here: Settings, options: argparse.Namespace) -> int:
 
 
 def must_be_free(here: Settings) -> None:
-    """Raise `ClassroomError` if something answers where the hub, or a part of it, will."""
-    for port in (here.port, here.ports.hub, here.ports.proxy, here.ports.course):
+    """Raise `ClassroomError` if the hub runs, or another program answers where a part of it will.
+
+    What a hub that was killed has left behind is no reason: the next one takes it over, or ends it.
+    """
+    parts = () if left_behind(here) else (here.port, here.ports.proxy, here.ports.course)
+    for port in (here.ports.hub, *parts):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
             raise ClassroomError(
                 f"something answers at port {port} already. If this classroom runs, it is at {here.public}: press "
                 "Ctrl-C where it was started, then start it again. If it is another program, give other ports in the "
                 "settings; tools/classroom/settings.toml says how"
             )
+
+
+def left_behind(here: Settings) -> bool:
+    """Whether a proxy that a hub of this classroom has started still runs."""
+    try:
+        process = int(here.proxy_pid.read_text())
+        return b"configurable-http-proxy" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return False
 
 
 def add_people(here: Settings, options: argparse.Namespace) -> int:

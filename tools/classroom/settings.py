@@ -96,6 +96,11 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         return self.place / "proxy"
 
     @property
+    def proxy_pid(self) -> Path:
+        """Where the hub notes which process its proxy is."""
+        return self.state / "proxy.pid"
+
+    @property
     def public(self) -> str:
         """Where browsers find the hub."""
         if self.behind_proxy:

@@ -290,6 +290,7 @@ class BahdanauWeigh:
 
     @called("softmax over the features")
     @costs(SHARES, WEIGHTS_EXACT, NOTHING_VISIBLE)
+    @costs_more("two slips: the axis, and NaN where nothing is visible")
     def softmax_elsewhere_with_nan(self, scores, mask):
         """Your softmax does not run over the words, but along an axis of length 1, in which a score of
         minus infinity is all there is, and 0 / 0 is NaN. Which axis of your scores holds the words
