@@ -10,6 +10,7 @@ from autograder.batch.nbgrader_settings import use_own_programs
 SECONDS_OF_A_QUICK_LECTURE = 25  # those that train for longer are left to `make test-all`
 # what stays on one worker beside each file: files whose tests read or write one course folder, or look at one class
 TOGETHER = {
+    "test_behaviour.py": "the sample class",
     "test_classroom.py": "the sample class",
     "test_course.py": "the sample class",
     "test_formgrader.py": "the sample class",

@@ -4,7 +4,7 @@ import re
 import threading
 import time
 from base64 import b64decode
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
@@ -62,6 +62,12 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("website") / "site"
     website.build(folder, REPOSITORY)
     return folder
+
+
+@cache
+def parsed(page):
+    """A page's elements, which several tests look at and none changes."""
+    return BeautifulSoup(page.read_bytes(), "html.parser")
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +131,7 @@ def test_every_source_has_its_page(site, pages):
 
 def test_every_sidebar_is_in_the_order_of_numbers(site):
     for page in ("index.html", LECTURE, ASSIGNMENT):
-        tree = BeautifulSoup((site / page).read_bytes(), "html.parser").select_one(".sidebar-tree")
+        tree = parsed(site / page).select_one(".sidebar-tree")
         titles = [link.get_text() for link in tree.select("a.reference")]
         for kind in ("Lecture", "Assignment"):
             numbered = [title.split(":")[0] for title in titles if title.startswith(f"{kind} ")]
@@ -137,14 +143,14 @@ def test_every_page_says_what_it_is_about(site, pages):
     for page in pages:
         if page in ("search.html", "404.html") or page.startswith("_"):
             continue
-        head = BeautifulSoup((site / page).read_bytes(), "html.parser").head
+        head = parsed(site / page).head
         assert head.find("meta", attrs={"property": "og:title"})["content"].strip(), page
         said = head.find("meta", attrs={"name": "description"})
         assert said and len(said["content"]) > 20 and "$" not in said["content"], page
 
 
 def test_a_link_to_a_page_is_shown_with_a_picture(site):
-    head = BeautifulSoup((site / LECTURE).read_bytes(), "html.parser").head
+    head = parsed(site / LECTURE).head
     picture = head.find("meta", attrs={"property": "og:image"})["content"]
     assert picture == "https://owner.github.io/course/_static/preview.png"
     with Image.open(site / "_static/preview.png") as image:
@@ -165,7 +171,7 @@ def test_from_an_address_without_a_page_a_link_leads_home(browser, visit, addres
 
 def test_pages_have_one_viewport_and_no_head_without_a_word(site, pages):
     for page in pages:
-        tree = BeautifulSoup((site / page).read_bytes(), "html.parser")
+        tree = parsed(site / page)
         assert len(tree.find_all("meta", attrs={"name": "viewport"})) == 1, page
         assert all(head.get_text(strip=True) for head in tree.find_all("th")), page
 
@@ -252,7 +258,7 @@ def test_every_lecture_links_to_its_formulas_which_fit_one_page(browser, site, v
     sheets = sorted(site.glob("formulas/*.html"))
     assert len(sheets) == len(list(site.glob("lectures/*.html"))) == 12
     for sheet in sheets:
-        lecture = BeautifulSoup((site / "lectures" / sheet.name).read_bytes(), "html.parser")
+        lecture = parsed(site / "lectures" / sheet.name)
         assert lecture.select_one(f'.page-head a[href="../formulas/{sheet.name}"]')
         visit(f"formulas/{sheet.name}")
         paper = {"paperWidth": 8.27, "paperHeight": 11.69}  # inches, A4
@@ -277,7 +283,7 @@ def test_no_answer_is_on_the_site(site):
 
 
 def test_every_link_leads_somewhere(site, pages):
-    trees = {page: BeautifulSoup((site / page).read_bytes(), "html.parser") for page in pages}
+    trees = {page: parsed(site / page) for page in pages}
     ids = {page: {tag["id"] for tag in tree.find_all(id=True)} for page, tree in trees.items()}
     broken = []
     for page, tree in trees.items():
@@ -319,7 +325,7 @@ def test_every_page_opens_without_complaint_and_asks_nobody_else(browser, visit,
 
 def test_every_picture_has_its_text_and_its_room(site, pages):
     for page in pages:
-        tree = BeautifulSoup((site / page).read_bytes(), "html.parser")
+        tree = parsed(site / page)
         for image in tree.find("article").find_all("img") if tree.find("article") else []:
             assert len(image.get("alt", "").split()) >= 5, f"{page}: {image}"
             if "_pictures" in image["src"]:
@@ -330,7 +336,7 @@ def test_a_folded_cell_shows_a_picture_or_is_one_line(site):
     """No "Show the code" over nothing, and "checked" only over an `assert`."""
     checks = 0
     for path in site.glob("lectures/*.html"):
-        tree = BeautifulSoup(path.read_bytes(), "html.parser")
+        tree = parsed(path)
         for folded in tree.select("div.cell > details.hide"):
             line = folded.summary.get_text(" ", strip=True)
             code = folded.select_one(".cell_input").get_text()
@@ -350,7 +356,7 @@ def test_a_folded_cell_shows_a_picture_or_is_one_line(site):
 
 def test_a_question_stands_on_its_page_without_its_call(site):
     for path in site.glob("lectures/*.html"):
-        tree = BeautifulSoup(path.read_bytes(), "html.parser")
+        tree = parsed(path)
         asked = [f for f in tree.select("iframe.live-view") if f["title"].startswith("Question ")]
         assert len(asked) == len(questions.questions_of(path.name[:2]))
         assert not any("questions.ask(" in code.get_text() for code in tree.select(".cell_input"))

@@ -87,6 +87,7 @@ def test_the_page_puts_those_together_who_did_the_same(tmp_path):
     assert ["(all with the same results)" in line for line in told] == [True, False]
 
 
+@pytest.mark.long
 def test_what_is_explained_or_right_is_not_asked_again(rows):
     for row in rows.values():
         for item in row.findings:

@@ -27,7 +27,7 @@ CELLS = {
     + outputs_of(("stream", "{'name': 'stdout', 'text': 'x', 'transient': deep}")),
     "lines": "print(' \\n' * (3 << 20))",
     "signs": "print('\\x01\"\\\\' * (2 << 20))",
-    "ten_megabytes": "x = [" + "1," * 5_000_000 + "]",
+    "three_megabytes": "x = [" + "1," * 1_500_000 + "]",
     "long_word": "a" * 12_000 + "-?",
     "blank_lines": "x = 1" + "\n" * 100_000 + "y = 1",
 }
@@ -37,7 +37,7 @@ def notebooks():
     """By student, the right notebook with something beside it."""
     made = {student: with_cell(code) for student, code in CELLS.items()}
     made["long_cells"] = with_cell(
-        *(f"a{number} = [" + "1," * 50_000 + "]" for number in range(100))
+        *(f"a{number} = [" + "1," * 50_000 + "]" for number in range(20))
     )
     made["headings"] = with_cell(
         *["# a" + " " * 90_000 + "b"] * 100, kind=lambda text, id: new_markdown_cell(text, id=id)

@@ -95,9 +95,8 @@ def test_nobody_stumbles_over_an_odd_answer(assignment, name, monkeypatch):
         return drawn[-1]
 
     monkeypatch.setattr(deciding, "drawn_for", noted)
-    monkeypatch.setattr(
-        deciding, "SECONDS_TO_NAME", 0.5
-    )  # whether names are found is for other tests
+    # whether names are found is for other tests
+    monkeypatch.setattr(deciding, "SECONDS_TO_NAME", 0.1)
     changes = {
         **{kind: ("value", change) for kind, change in VALUES.items()},
         **{f"{kind} as arguments": ("arguments", change) for kind, change in ARGUMENTS.items()},
