@@ -27,7 +27,7 @@ CELLS = {
     + outputs_of(("stream", "{'name': 'stdout', 'text': 'x', 'transient': deep}")),
     "lines": "print(' \\n' * (3 << 20))",
     "signs": "print('\\x01\"\\\\' * (2 << 20))",
-    "three_megabytes": "x = [" + "1," * 1_500_000 + "]",
+    "long_list": "x = [" + "1," * 300_000 + "]",
     "long_word": "a" * 12_000 + "-?",
     "blank_lines": "x = 1" + "\n" * 100_000 + "y = 1",
 }

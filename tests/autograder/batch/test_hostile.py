@@ -15,7 +15,7 @@ import nbformat
 import pytest
 
 from autograder.batch.settings import Settings
-from autograder.sandbox import bubblewrap
+from autograder.sandbox import bubblewrap, kernels
 from autograder.sandbox.limits import Limits
 from tests.sample_class import (
     ASSIGNMENT,
@@ -260,6 +260,7 @@ def test_nothing_outside_was_touched_or_read(graded):
 
 
 def test_nothing_is_left_running(graded):
+    kernels.close()  # those that other tests had in this very process
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         left = [
