@@ -107,7 +107,7 @@ class Zygote:
         except OSError:
             ready = b""
         if ready != b"ready":
-            self.process.kill()
+            self._kill()
             reason = self.process.communicate()[1].decode(errors="replace").strip()
             raise ZygoteError(f"the process that others fork from did not start: {reason[-800:]}")
         self._ready = True
@@ -123,17 +123,22 @@ class Zygote:
     def close(self) -> None:
         """End the zygote and every process that it forked."""
         if not self._ready:  # it imports, for nobody
-            self.process.kill()
+            self._kill()
         with contextlib.suppress(OSError):
             self.requests.shutdown(socket.SHUT_RDWR)  # also the ends that other processes hold
         self.requests.close()
         try:
             self.process.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self._kill()
             self.process.wait()
         if self.process.stderr:
             self.process.stderr.close()
+
+    def _kill(self) -> None:
+        """Kill it with its children: one of bubblewrap's waits for its parent at first, and would for ever."""
+        if self.alive():
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)

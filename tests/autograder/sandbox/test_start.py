@@ -1,10 +1,12 @@
 """What goes wrong before the first line of a submission runs is the grader's own fault, and costs no points."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from autograder.grade.self_check import NotGradable, check_notebook
 from autograder.sandbox import bubblewrap, client
 from autograder.sandbox.client import KernelNotStarted
 from autograder.sandbox.forks import Zygote, ZygoteError
+from autograder.sandbox.kernels import KERNEL
 from autograder.sandbox.limits import Limits
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SETTINGS, hand_in, submission
 
@@ -211,6 +214,32 @@ def test_in_a_class_a_person_looks_and_nobody_has_a_score(tmp_path):
     page = course / "feedback" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.html"
     text = page.read_text(encoding="utf-8")
     assert "no fault of yours" in text and "Hand in the file again" not in text
+
+
+@walled
+@pytest.mark.long
+def test_a_zygote_that_is_ended_while_it_starts_leaves_nothing_behind():
+    """A child of bubblewrap's waits at first for its parent, which may be gone."""
+    before = zygotes_of_this_process()
+    for number in range(12):
+        zygote = Zygote(KERNEL, ISOLATION)
+        time.sleep(number / 2000)
+        zygote.close()
+    deadline = time.monotonic() + 60
+    while left := zygotes_of_this_process() - before:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+def zygotes_of_this_process():
+    """Their numbers, with those of bubblewrap's processes around them; each is told whose it is."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = place.read_bytes().decode(errors="replace").split("\0")
+            if "autograder.sandbox.zygote" in words and str(os.getpid()) in words:
+                found.add(place.parent.name)
+    return found
 
 
 # --------------------------------------------------------------------- an engine below /tmp
