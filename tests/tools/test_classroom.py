@@ -125,8 +125,10 @@ def test_what_a_killed_hub_has_left_behind_stops_no_other(tmp_path):
         with pytest.raises(ClassroomError, match=f"port {free} already"):
             classroom.must_be_free(here)
         here.state.mkdir(parents=True)
-        waits = [sys.executable, "-c", "input()", "configurable-http-proxy"]
-        with subprocess.Popen(waits, stdin=subprocess.PIPE) as proxy:
+        waits = [sys.executable, "-c", "input(print(flush=True))", "configurable-http-proxy"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(waits, stdin=pipe, stdout=pipe) as proxy:
+            proxy.stdout.readline()  # it runs
             here.proxy_pid.write_text(str(proxy.pid))
             classroom.must_be_free(here)
             with (
