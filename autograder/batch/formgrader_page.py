@@ -9,7 +9,6 @@ from functools import lru_cache
 from html import unescape
 from pathlib import Path
 
-import nbgrader
 from nbconvert.exporters.exporter import ResourcesDict
 from nbconvert.filters import markdown2html_mistune
 from nbconvert.preprocessors import Preprocessor
@@ -19,11 +18,6 @@ from autograder.grade.formulas import formulas_set, with_formulas
 from autograder.grade.messages import RELEASES
 from autograder.grade.sanitize import within_markdown
 
-# ours first: it has a macro in the place of nbconvert's, which loads MathJax from another host whatever is configured
-TEMPLATES = [
-    str(Path(__file__).parents[1] / "pages"),
-    str(Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"),
-]
 CLEANED = "<div"  # how `sanitize` writes a text
 PICTURE = re.compile(r'(?<=\bsrc=")\.\./[^":]+\.(?:svg|png|jpg)(?=")')
 

@@ -7,17 +7,15 @@ import shutil
 import nbformat
 import pytest
 
-from assignments import allowed_modules
 from autograder.__main__ import main
 from autograder.batch.appeals import Asked, keep_asked, keep_settled, settled_of, who_asks
 from autograder.batch.class_report import as_page, write_asked
-from autograder.batch.engine import engine_for
 from autograder.batch.feedback import feedback_of
 from autograder.batch.findings import Finding
 from autograder.batch.roster import Enrolled
 from autograder.batch.student_result import StudentResult
 from tests.autograder.batch.living import Living
-from tests.sample_class import ASSIGNMENT, ISOLATION, SETTINGS
+from tests.sample_class import ASSIGNMENT, ISOLATION
 
 PART, LAST = "attention_weights", "is_permutation_equivariant"
 WHY = "My rows sum to one <b>too</b>."
@@ -71,12 +69,6 @@ def test_what_is_settled_stays_so_until_its_mark_is_another(tmp_path):
 
 
 # ------------------------------------------------------------------------------------ a real class
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

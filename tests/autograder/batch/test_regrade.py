@@ -12,24 +12,16 @@ import sys
 import nbformat
 import pytest
 
-from assignments import allowed_modules
 from autograder.__main__ import main
-from autograder.batch.engine import engine_for
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.errors import CourseError
 from tests.autograder import test_second_course as second
 from tests.autograder.batch.living import LAST, WORDS, Living, question
-from tests.sample_class import ASSIGNMENT, ISOLATION, SETTINGS
+from tests.sample_class import ASSIGNMENT, ISOLATION
 
 pytestmark = pytest.mark.long
 
 LAST_CELLS = (LAST, f"test_{LAST}", f"check_{LAST}")
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

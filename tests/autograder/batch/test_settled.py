@@ -12,25 +12,17 @@ import pytest
 from nbgrader.apps import NbGraderAPI
 from nbgrader.utils import is_grade
 
-from assignments import allowed_modules
 from autograder.__main__ import main
 from autograder.batch.came_in import Times
 from autograder.batch.class_report import write_report
 from autograder.batch.course import open_assignment
-from autograder.batch.engine import engine_for
 from autograder.batch.feedback import feedback_of
 from tests.autograder.batch.living import WORDS, Living, grade_id
-from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SETTINGS
+from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT
 
 pytestmark = pytest.mark.long
 
 RULES = "pass_at = 50\n"
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
