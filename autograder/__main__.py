@@ -27,53 +27,69 @@ import gc
 import os
 import sys
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 if __name__ == "__main__":
     gc.disable()  # imports make much and drop little
-try:
+
+CUT_SHORT = 141  # as shells say it of programs that a closed pipe ended
+# commands for one notebook, whose author waits; the others take half a second more to import
+OF_ONE_NOTEBOOK = ("check", "ask", "appeal")
+NO_PACKAGES = (
+    f"expected a Python that has the grader's packages, found {sys.executable}, in which there is no {{}}. "
+    "Where the course was set up with make, start with .venv/bin/python, or put its folder first on PATH: "
+    "export PATH=$PWD/.venv/bin:$PATH"
+)
+
+
+def commands(one_notebook: bool) -> tuple[Callable[[Any], None], ...]:
+    """What adds the commands to a parser: those for one notebook alone, or all of them."""
+    from autograder.grade import command as grade
+
+    if one_notebook:
+        return (grade.add_to,)
     from autograder.batch import anonymous, archive, dates, extensions, settle, term
     from autograder.batch import command as batch
-    from autograder.grade import command as grade
     from autograder.lms import command as lms
     from autograder.lms import hand_in
     from autograder.platforms import command as platforms
     from autograder.release import command as release
     from autograder.service import command as service
-except ModuleNotFoundError as error:
-    print(
-        f"expected a Python that has the grader's packages, found {sys.executable}, in which there is no "
-        f"{error.name}. Where the course was set up with make, start with .venv/bin/python, or put its "
-        "folder first on PATH: export PATH=$PWD/.venv/bin:$PATH",
-        file=sys.stderr,
-    )
-    sys.exit(2)
 
-CUT_SHORT = 141  # as shells say it of programs that a closed pipe ended
-COMMANDS = (
-    batch.add_to,
-    release.add_to,
-    grade.add_to,
-    anonymous.add_to,
-    archive.add_to,
-    extensions.add_to,
-    settle.add_to,
-    archive.add_next_term_to,
-    dates.add_to,
-    term.add_to,
-    lms.add_to,
-    hand_in.add_to,
-    platforms.add_to,
-    service.add_to,
-)
+    return (
+        batch.add_to,
+        release.add_to,
+        grade.add_to,
+        anonymous.add_to,
+        archive.add_to,
+        extensions.add_to,
+        settle.add_to,
+        archive.add_next_term_to,
+        dates.add_to,
+        term.add_to,
+        lms.add_to,
+        hand_in.add_to,
+        platforms.add_to,
+        service.add_to,
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status 0: all well; 1: something lost points or needs a look; 2: nothing was done."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="python -m autograder")
-    commands = parser.add_subparsers(dest="command", required=True)
-    for add_to in COMMANDS:
-        add_to(commands)
+    added = parser.add_subparsers(dest="command", required=True)
+    try:
+        for add_to in commands(arguments[:1] != [] and arguments[0] in OF_ONE_NOTEBOOK):
+            add_to(added)
+    except ModuleNotFoundError as error:
+        print(NO_PACKAGES.format(error.name), file=sys.stderr)
+        return 2
     options = parser.parse_args(arguments)
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
     return options.run(options)
 
 
@@ -94,6 +110,4 @@ def guarded() -> int:
 
 
 if __name__ == "__main__":
-    gc.freeze()
-    gc.enable()
     sys.exit(guarded())

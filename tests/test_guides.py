@@ -186,7 +186,7 @@ def test_make_help_lists_the_jobs_of_the_guides():
 QUOTES = {
     "students": {
         "tools/set_up.py": ("Setting up the course in .venv", "Set up."),
-        f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb": ("# Write your answer here", "✓ attention_weights"),
+        f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb": ("# Write your answer here", "check()"),
     },
     "instructors": {
         "autograder/batch/run_lock.py": (

@@ -47,6 +47,12 @@ ANSWERS = ("notebook.py", "answers", "bank.py")
 
 LINK = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)[^)\s]*\)")  # to another folder
 
+# of the guide's way through an assignment
+STEP_WITH_CHECK = re.compile(r"^3\. Run the cell below\..*?(?=^4\. )", re.MULTILINE | re.DOTALL)
+STEP_WITH_EXAMPLE = """\
+3. Run the cell below. Its asserts are the example of the text, and it prints a tick where they hold.
+"""
+
 START = """\
 # Attention and transformers
 
@@ -209,7 +215,8 @@ def leave_out_the_grader(target: Path) -> None:
     guide = target / "docs/students.md"
     sections = r"^## (No instructor\?|Ask for a second look\n).*?(?=^## )"
     section = re.compile(sections, re.MULTILINE | re.DOTALL)
-    guide.write_text(section.sub("", guide.read_text(encoding="utf-8")), encoding="utf-8")
+    text = section.sub("", guide.read_text(encoding="utf-8"))
+    guide.write_text(STEP_WITH_CHECK.sub(STEP_WITH_EXAMPLE, text), encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
     text = re.sub(r'^"autograder\.pages" = .*\n', "", text, flags=re.MULTILINE)

@@ -29,11 +29,10 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
-#   prints only a tick, and one that fails says what it expected and what it found.
-# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
-#   are decided later on other inputs, such as other sizes, a single sentence or word, masks, `float64` and
-#   gradients.
+# - Write your answer where it says so, run the cell, and then run the cell below it. It holds the example of the
+#   text, and `check` says which steps of the part are right. Where one is not, it says what your code does instead.
+# - `check` tries your code on other sizes, a single sentence or word, masks, `float64` and gradients. Your points
+#   are decided later by the same checks, on inputs that are drawn anew.
 # - Any code that does what the text says is right. You may use loops over sentences and words, `einsum`,
 #   `torch.bmm`, and helper functions in cells of your own.
 # - Anything that would be the answer itself is barred in both parts, which is everything in `course_utils` except
@@ -115,44 +114,11 @@ def test_annotations():
     forward_states = torch.tensor([[[1.0], [2.0], [3.0]]])  # (1, 3, 1)
     backward_states = torch.tensor([[[30.0], [20.0], [10.0]]])  # (1, 3, 1), last word first
     joined = annotations(forward_states, backward_states)
-    assert isinstance(joined, torch.Tensor), f"expected a tensor, got {type(joined).__name__}"
-    assert joined.shape == (1, 3, 2), (
-        f"two lists (1, 3, 1): expected shape (1, 3, 2), got {tuple(joined.shape)}. "
-        "Along which axis do you join them?"
-    )
-    assert joined[0, :, 0].tolist() == [1, 2, 3], (
-        "the first entries should be the forward states, first word first: 1, 2, 3; "
-        f"yours are {joined[0, :, 0].tolist()}"
-    )
-    assert joined[0, :, 1].tolist() == [10, 20, 30], (
-        "the second entries should be the backward states of the first, second and third word, "
-        f"10, 20, 30; yours are {joined[0, :, 1].tolist()}. Which word was read first?"
-    )
+    assert joined.shape == (1, 3, 2)
+    assert torch.allclose(joined, torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]]))
 
 
-def test_annotations_of_a_batch():
-    forward_states = torch.arange(24.0).reshape(2, 4, 3)
-    backward_states = 100 + torch.arange(24.0).reshape(2, 4, 3)
-    joined = annotations(forward_states, backward_states)
-    assert joined.shape == (2, 4, 6), (
-        f"two lists (2, 4, 3): expected shape (2, 4, 6), got {tuple(joined.shape)}"
-    )
-    last = joined[1, 3].tolist()
-    assert last == [21, 22, 23, 112, 113, 114], (
-        "the last word of the second sentence has the forward state 21, 22, 23 and the backward "
-        f"state 112, 113, 114; its annotation is {last}. Does each sentence keep its own states, and "
-        "each state the order of its entries?"
-    )
-    second = joined[0, 1].tolist()
-    assert second == [3, 4, 5, 106, 107, 108], (
-        "the second word of the first sentence has the forward state 3, 4, 5 and the backward state "
-        f"106, 107, 108, the third that was produced; its annotation is {second}"
-    )
-
-
-test_annotations()
-test_annotations_of_a_batch()
-print("✓ annotations")
+check("annotations")
 
 # %% check="annotations"
 
@@ -286,172 +252,20 @@ class BahdanauAttention(nn.Module):
 
 
 # %% test="BahdanauAttention"
-def attention_with(decoder_dim, encoder_dim, attention_dim, **weights):
-    """Your module with these weights, so that results can be checked by hand."""
-    module = BahdanauAttention(decoder_dim, encoder_dim, attention_dim)
-    assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
-    for name, values in weights.items():
-        layer, values = getattr(module, name, None), torch.tensor(values)
-        assert isinstance(layer, nn.Linear), f"expected an nn.Linear as attribute {name}"
-        assert layer.weight.shape == values.shape, (
-            f"decoder_dim {decoder_dim}, encoder_dim {encoder_dim}, attention_dim {attention_dim}: "
-            f"the weight of {name} should be {tuple(values.shape)}, but it is "
-            f"{tuple(layer.weight.shape)}"
-        )
-        assert layer.bias is None, f"{name} should have no bias"
-        layer.weight.data.copy_(values)
-    return module
-
-
-def test_bahdanau_attention():
-    module = attention_with(1, 2, 1, W=[[1.0]], U=[[1.0, 0.0]], v=[[2.0]])
-    state = torch.tensor([[1.0]])  # (1, 1)
-    words = torch.tensor([[[-1.0, 10.0], [1.0, 20.0]]])  # (1, 2, 2)
-    result = module(state, words)
-    assert isinstance(result, tuple | list) and len(result) == 2, (
-        f"expected the pair (context, weights), got {type(result).__name__}"
-    )
-    context, weights = result
-    assert weights.shape == (1, 2), (
-        f"expected weights (B, S) = (1, 2) as the second result, got {tuple(weights.shape)}"
-    )
-    expected = torch.tensor([[0.127, 0.873]])
-    if torch.allclose(context, expected, atol=2e-3):
-        hint = "You return them first: the order is (context, weights)."
-    elif (weights == 1).all():
-        hint = "Along which axis does your softmax run?"
-    else:
-        hint = "Compare your hidden layer and your scores with the table, column by column."
-    assert torch.allclose(weights, expected, atol=2e-3), (
-        f"for the example, expected the weights 0.127 and 0.873, got {weights.tolist()}. {hint}"
-    )
-    assert context.shape == (1, 2), (
-        f"expected a context (B, encoder_dim) = (1, 2), got {tuple(context.shape)}"
-    )
-    assert torch.allclose(context, torch.tensor([[0.746, 18.73]]), atol=2e-2), (
-        f"the weights are right; with them, expected the context (0.746, 18.73), got "
-        f"{context.tolist()}"
-    )
-
-
-def test_wider_layers():
-    # the example once more: four hidden units that do the same, and v takes half of each
-    module = attention_with(3, 2, 4, W=[[1.0, 0, 0]] * 4, U=[[1.0, 0]] * 4, v=[[0.5] * 4])
-    state = torch.tensor([[1.0, 5.0, 5.0]])  # (1, 3)
-    words = torch.tensor([[[-1.0, 10.0], [1.0, 20.0]]])  # (1, 2, 2)
-    weights = module(state, words)[1]
-    assert torch.allclose(weights, torch.tensor([[0.127, 0.873]]), atol=2e-3), (
-        "four hidden units that do the same as the one of the example, each counted half as much: "
-        f"expected the weights 0.127 and 0.873 again, got {weights.tolist()}. Is something divided "
-        "by a width, which the formula does not do?"
-    )
-
-
-def draw(decoder_dim, encoder_dim, attention_dim, sentences, words):
-    """A module with random weights, a state and annotations."""
-    torch.manual_seed(1)
-    module = BahdanauAttention(decoder_dim, encoder_dim, attention_dim)
-    return module, torch.randn(sentences, decoder_dim), torch.randn(sentences, words, encoder_dim)
-
-
-def test_shapes_and_sentences():
-    module, state, words = draw(3, 4, 7, sentences=2, words=5)
+def test_BahdanauAttention():
+    module = BahdanauAttention(1, 2, 1)  # decoder_dim, encoder_dim, attention_dim
+    module.W.weight.data.copy_(torch.tensor([[1.0]]))
+    module.U.weight.data.copy_(torch.tensor([[1.0, 0.0]]))
+    module.v.weight.data.copy_(torch.tensor([[2.0]]))
+    state, words = torch.tensor([[1.0]]), torch.tensor([[[-1.0, 10.0], [1.0, 20.0]]])
     context, weights = module(state, words)
-    assert context.shape == (2, 4) and weights.shape == (2, 5), (
-        "state (2, 3), annotations (2, 5, 4): expected context (2, 4) and weights (2, 5), got "
-        f"{tuple(context.shape)} and {tuple(weights.shape)}"
-    )
-    sums = weights.sum(dim=1)
-    assert torch.allclose(sums, torch.ones(2)), (
-        f"the weights of each sentence should sum to one; yours sum to {sums.tolist()}. "
-        "Along which axis does your softmax run?"
-    )
-    alone = module(state[1:], words[1:])
-    assert alone[0].shape == (1, 4) and alone[1].shape == (1, 5), (
-        "one sentence of five words: expected context (1, 4) and weights (1, 5), got "
-        f"{tuple(alone[0].shape)} and {tuple(alone[1].shape)}. Where did an axis go?"
-    )
-    assert torch.allclose(alone[1][0], weights[1], atol=1e-5), (
-        "the second sentence has other weights alone than in the batch. Do sentences mix?"
-    )
+    assert torch.allclose(weights, torch.tensor([[0.1270, 0.8730]]), atol=1e-4)
+    assert torch.allclose(context, torch.tensor([[0.7461, 18.7303]]), atol=1e-3)
+    context, weights = module(state, words, torch.tensor([[True, False]]))
+    assert weights[0, 1] == 0 and torch.allclose(context, torch.tensor([[-1.0, 10.0]]), atol=1e-4)
 
 
-def test_everything_counts():
-    module, state, words = draw(3, 4, 7, sentences=2, words=5)
-    before = module(state, words)[1]
-    for name in ("W", "U", "v"):
-        with torch.no_grad():
-            getattr(module, name).weight.mul_(3.0)
-        after = module(state, words)[1]
-        assert not torch.allclose(before, after, atol=1e-4), (
-            f"the weights of {name} were changed, and the attention was not. Is {name} used? If it "
-            "is: what does a softmax do with a number that is added to all scores?"
-        )
-        before = after
-
-
-def test_masks():
-    module, state, words = draw(3, 4, 7, sentences=2, words=5)
-    mask = torch.tensor([[True, False, True, True, False], [True] * 5])  # True = may attend
-    context, weights = module(state, words, mask)
-    assert (weights[~mask] == 0).all(), (
-        f"hidden words should have the weight 0; yours have {weights[~mask].tolist()}"
-        + ("" if (weights[mask] > 0).any() else ". True means: may attend")
-    )
-    assert (weights[mask] > 0).all(), "a visible word has no weight. True means: may attend"
-    assert torch.allclose(weights.sum(dim=1), torch.ones(2)), (
-        "the visible weights of a sentence should still sum to one; yours sum to "
-        f"{weights.sum(dim=1).tolist()}"
-    )
-    left = mask[0]
-    context_without, weights_without = module(state[:1], words[:1, left])
-    assert torch.allclose(weights[0, left], weights_without[0], atol=1e-5), (
-        "a sentence with two words hidden should be attended to as if those words were not there. "
-        f"Without them the weights are {weights_without[0].tolist()}, yours with the mask are "
-        f"{weights[0, left].tolist()}"
-    )
-    assert torch.allclose(context[0], context_without[0], atol=1e-5), (
-        "a sentence with two words hidden should have the context that it has without those words"
-    )
-    with torch.no_grad():
-        module.v.weight.mul_(100.0)  # so that one word of each sentence gets nearly all weight
-    _, weights = module(state, words)
-    mask = weights < weights.amax(dim=1, keepdim=True)  # that word is hidden
-    sums = module(state, words, mask)[1].sum(dim=1)
-    assert torch.allclose(sums, torch.ones(2)), (
-        "where the hidden word had nearly all of the weight, the others should still share out 1; "
-        f"yours sum to {sums.tolist()}. Does a hidden word drop out before the softmax?"
-    )
-
-
-def test_nothing_to_attend_to():
-    module, state, words = draw(3, 4, 7, sentences=2, words=5)
-    mask = torch.tensor([[False] * 5, [True] * 5])
-    state.requires_grad_()
-    context, weights = module(state, words, mask)
-    assert not weights.isnan().any(), (
-        "a sentence in which everything is hidden has NaN weights; see the hint on the mask"
-    )
-    assert (weights[0] == 0).all() and (context[0] == 0).all(), (
-        "with everything hidden, expected weights and context of 0; your weights are "
-        f"{weights[0].tolist()} and your context is {context[0].tolist()}"
-    )
-    cut = "no gradient flows from the context back to the state"
-    assert context.requires_grad, cut
-    (gradient,) = torch.autograd.grad(context.square().sum(), state, allow_unused=True)
-    assert gradient is not None, cut
-    assert gradient.isfinite().all(), (
-        "the gradient for the state holds NaN; see the hint on the mask"
-    )
-
-
-test_bahdanau_attention()
-test_wider_layers()
-test_shapes_and_sentences()
-test_everything_counts()
-test_masks()
-test_nothing_to_attend_to()
-print("✓ BahdanauAttention")
+check("BahdanauAttention")
 
 # %% check="BahdanauAttention"
 
@@ -462,18 +276,14 @@ print("✓ BahdanauAttention")
 # you ran on the way. Then save it and hand in this file under its name, `a1_rnn_attention.ipynb`. You find it in
 # `workspace/exercises/a1_rnn_attention/` of the course folder.
 #
-# **No instructor?** Save the notebook, and run this in a new cell:
-#
-# ```sh
-# !python -m autograder check a1_rnn_attention.ipynb
-# ```
-#
-# It decides every part as it would be decided in a class, and gives the same reasons.
-#
-# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
-# because the addresses of a machine are personal data and prove nothing about who did the work.
+# The next cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work. The last cell sums up
+# all parts.
 
 # %%
 from course_utils.signoff import signoff
 
 signoff()
+
+# %%
+check()

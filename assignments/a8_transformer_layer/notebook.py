@@ -30,10 +30,10 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
-#   prints only a tick, and one that fails says what it expected and what it found.
-# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
-#   are decided later on other inputs, such as other sizes, masks, train mode, `float64` and gradients.
+# - Write your answer where it says so, run the cell, and then run the cell below it. It holds the example of the
+#   text, and `check` says which steps of the part are right. Where one is not, it says what your code does instead.
+# - `check` tries your code on other sizes, masks, train mode, `float64` and gradients. Your points are decided
+#   later by the same checks, on inputs that are drawn anew.
 # - Any code that does what the text says is right.
 # - Nothing is trained here. The grader sets the weights **by name**, so the layers must be attributes with the
 #   names of the text, with the shapes that PyTorch gives them. How the weights start, and what your module holds
@@ -137,93 +137,19 @@ class PositionwiseFeedForward(nn.Module):
 
 
 # %% test="PositionwiseFeedForward"
-def test_feed_forward_by_hand():
-    network = PositionwiseFeedForward(d_model=2, d_ff=3)
-    assert isinstance(network, nn.Module), "the class should inherit from nn.Module"
-    network.eval()
-    for name, shape in (("w_1", (3, 2)), ("w_2", (2, 3))):
-        layer = getattr(network, name, None)
-        assert isinstance(layer, nn.Linear), f"expected an nn.Linear as attribute {name}"
-        assert layer.weight.shape == shape, (
-            f"for d_model=2 and d_ff=3, the weight of {name} should have shape {shape}, but it has "
-            f"{tuple(layer.weight.shape)}"
-        )
-        assert layer.bias is not None, f"{name} should have a bias, as nn.Linear makes it"
+def test_PositionwiseFeedForward():
+    network = PositionwiseFeedForward(d_model=2, d_ff=3).eval()
     with torch.no_grad():
         network.w_1.weight.copy_(torch.tensor([[1.0, 0], [0, 1], [1, 1]]))
         network.w_1.bias.zero_()
         network.w_2.weight.copy_(torch.tensor([[1.0, 1, 0], [-2, 0, 1]]))
         network.w_2.bias.copy_(torch.tensor([0.0, 1.0]))
-        result = network(torch.tensor([[[1.0, -2.0], [0.0, 3.0]]]))  # from (1, 2, 2)
-    assert isinstance(result, torch.Tensor), f"expected a tensor, got {type(result).__name__}"
-    assert result.shape == (1, 2, 2), f"expected shape (1, 2, 2), got {tuple(result.shape)}"
-    assert torch.allclose(result[0, 1], torch.tensor([3.0, 4.0])), (
-        f"for the word (0, 3) of the example above, expected (3, 4), got {result[0, 1].tolist()}"
-    )
-    assert torch.allclose(result[0, 0], torch.tensor([1.0, -1.0])), (
-        f"for the word (1, -2) of the example above, expected (1, -1), got {result[0, 0].tolist()}. "
-        "How many ReLUs do you apply, and where?"
-    )
-    with torch.no_grad():
-        loud = network(torch.tensor([[[0.0, 30.0]]])).flatten()
-    assert torch.allclose(loud, torch.tensor([30.0, 31.0])), (
-        f"for the word (0, 30), expected (30, 31), got {loud.tolist()}. What does a ReLU do to a large "
-        "number?"
-    )
+    result = network(torch.tensor([[[1.0, -2.0], [0.0, 3.0]]]))
+    assert result.shape == (1, 2, 2)
+    assert torch.allclose(result[0], torch.tensor([[1.0, -1.0], [3.0, 4.0]]), atol=1e-4)
 
 
-def test_feed_forward_word_by_word():
-    torch.manual_seed(8)
-    network = PositionwiseFeedForward(d_model=5, d_ff=7).eval()
-    x = torch.randn(2, 3, 5)
-    other = x.clone()
-    other[:, 1] += 1.0  # another second word
-    with torch.no_grad():
-        result, changed = network(x), network(other)
-    assert result.shape == (2, 3, 5), (
-        f"for x of shape (2, 3, 5), expected shape (2, 3, 5), got {tuple(result.shape)}"
-    )
-    moved = [not torch.allclose(result[:, t], changed[:, t], atol=1e-5) for t in range(3)]
-    assert moved == [False, True, False], (
-        "the second word was changed, so only the second result should change, but the words "
-        f"whose results changed (counting from 0) are {[t for t in range(3) if moved[t]]}"
-    )
-
-
-def test_feed_forward_dropout():
-    torch.manual_seed(8)
-    network = PositionwiseFeedForward(d_model=5, d_ff=7, dropout=0.5)
-    x = torch.randn(2, 3, 5)
-    with torch.no_grad():
-        network.train()
-        assert not torch.allclose(network(x), network(x)), (
-            "in train mode two calls should differ, but they give the same result. Is anything dropped?"
-        )
-        network.eval()
-        assert torch.allclose(network(x), network(x)), (
-            "in eval mode two calls should give the same result, but they differ. What is dropped there?"
-        )
-
-
-def test_feed_forward_what_is_dropped():
-    torch.manual_seed(8)
-    network = PositionwiseFeedForward(d_model=2, d_ff=3, dropout=1 - 1e-9).train()  # drops all
-    with torch.no_grad():
-        network.w_1.bias.fill_(1.0)
-        network.w_2.bias.copy_(torch.tensor([5.0, -4.0]))
-        result = network(torch.ones(1, 4, 2))
-    expected = torch.tensor([5.0, -4.0]).expand(1, 4, 2)
-    assert torch.allclose(result, expected, atol=1e-3), (
-        "when all numbers between the maps are dropped, only the bias of w_2 is left, here (5, -4). "
-        f"Your first word gets {result[0, 0].tolist()}. What is dropped, and how much of it?"
-    )
-
-
-test_feed_forward_by_hand()
-test_feed_forward_word_by_word()
-test_feed_forward_dropout()
-test_feed_forward_what_is_dropped()
-print("✓ PositionwiseFeedForward")
+check("PositionwiseFeedForward")
 
 # %% check="PositionwiseFeedForward"
 
@@ -326,177 +252,19 @@ class TransformerLayer(nn.Module):
 
 
 # %% test="TransformerLayer"
-def test_layer_by_hand():
-    layer = TransformerLayer(d_model=4, num_heads=2, d_ff=3)
-    assert isinstance(layer, nn.Module), "the class should inherit from nn.Module"
-    layer.eval()
-    for name in ("self_attn", "feed_forward", "layer_norm1", "layer_norm2"):
-        assert isinstance(getattr(layer, name, None), nn.Module), f"expected a module as {name}"
-    with torch.no_grad():
-        for part in (layer.self_attn, layer.feed_forward):
-            for parameter in part.parameters():
-                parameter.zero_()
-        layer.self_attn.w_o.bias.copy_(torch.tensor([0.0, 0.0, 4.0, 0.0]))
-        layer.feed_forward.w_2.bias.copy_(torch.tensor([-2.0, 2.0, 0.0, 0.0]))
-        x = torch.tensor([[[4.0, 0.0, 0.0, 0.0]]])  # (1, 1, 4)
-        result = layer(x)
-    assert x.flatten().tolist() == [4, 0, 0, 0], (
-        "x was changed: compute into a new tensor, without +="
-    )
-    assert isinstance(result, torch.Tensor), f"expected x alone, got {type(result).__name__}"
-    assert result.shape == (1, 1, 4), f"expected shape (1, 1, 4), got {tuple(result.shape)}"
-    assert torch.allclose(result, torch.tensor([-1.0, 1.0, 1.0, -1.0]), atol=1e-3), (
-        f"expected (-1, 1, 1, -1) for the example above, got {result.flatten().tolist()}. Compare "
-        "with the table line by line. What is added to what, and when does which norm follow?"
-    )
-
-
-def test_layer_line_by_line():
+def test_TransformerLayer():
     layer = TransformerLayer(d_model=4, num_heads=2, d_ff=3).eval()
     with torch.no_grad():
-        for part in (layer.self_attn, layer.feed_forward):
-            for parameter in part.parameters():
-                parameter.zero_()
-        # now both sublayers read what they are given, and compute the numbers of the example from it
-        layer.self_attn.w_v.weight.copy_(torch.eye(4))
-        layer.self_attn.w_o.weight[2, 0] = 1.0  # from (4, 0, 0, 0) to (0, 0, 4, 0)
-        layer.feed_forward.w_1.weight[0, 1] = -1.0
-        layer.feed_forward.w_2.weight[:, 0] = torch.tensor([-2.0, 2.0, 0.0, 0.0])
-        layer.layer_norm2.weight.fill_(2.0)
-        layer.layer_norm2.bias.fill_(10.0)
-        result = layer(torch.tensor([[[4.0, 0.0, 0.0, 0.0]]]))
-    expected = torch.tensor([8.0, 12.0, 12.0, 8.0])
-    assert torch.allclose(result.flatten(), expected, atol=1e-3), (
-        "for the same example, with sublayers that read their input and a second norm that multiplies "
-        f"by 2 and adds 10, expected {expected.tolist()}, got {result.flatten().tolist()}. What "
-        "does each sublayer read, and which norm follows which sum?"
-    )
-
-
-def test_layer_of_faint_words():
-    layer = TransformerLayer(4, 2, 3, 0.1).eval()
-    with torch.no_grad():
-        for part in (layer.self_attn, layer.feed_forward):
-            for parameter in part.parameters():
-                parameter.zero_()
-        layer.layer_norm1.weight.fill_(0.001)
-        result = layer(torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]))
-    expected = torch.tensor([0.3015, -0.3015, 0.3015, -0.3015])  # 0.001 / √(0.001² + 1e-5)
-    assert torch.allclose(result.flatten(), expected, atol=1e-3), (
-        "with sublayers that give 0 and a first norm that multiplies by 0.001, expected "
-        f"{expected.tolist()} for the word (1, -1, 1, -1), got {result.flatten().tolist()}. Which ε have "
-        "your norms?"
-    )
-
-
-def test_layer_mask():
-    torch.manual_seed(8)
-    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7).eval()
-    x = torch.randn(2, 5, 6)
-    other = x.clone()
-    other[:, -1] += torch.randn(6)  # another last word
-    padding = torch.tensor([True, True, True, True, False])[None, None, None]  # (1, 1, 1, T)
-    causal = torch.ones(5, 5, dtype=torch.bool).tril()  # (T, T)
-    with torch.no_grad():
-        result = layer(x)
-        assert result.shape == (2, 5, 6), (
-            f"for x of shape (2, 5, 6), expected shape (2, 5, 6), got {tuple(result.shape)}"
-        )
-        assert not torch.allclose(result[:, 0], layer(other)[:, 0]), (
-            "without a mask the first word should see the last, but changing the last has no effect on it"
-        )
-        for name, mask in (("(1, 1, 1, T)", padding), ("(T, T), causal", causal)):
-            before, after = layer(x, mask)[:, :-1], layer(other, mask)[:, :-1]
-            assert torch.allclose(before, after, atol=1e-5), (
-                f"a mask {name} hides the last word from the others, but changing it still changes them"
-            )
-        for_one_head = torch.ones(2, 2, 5, 5, dtype=torch.bool)  # (B, H, T, T)
-        for_one_head[:, 1] = causal
-        for mask in (None, causal):
-            assert not torch.allclose(layer(x, for_one_head), layer(x, mask)), (
-                "a mask (B, H, T, T) that hides later words from one of two heads should give another "
-                "result than hiding them from none or both, but it does not. How many heads does "
-                "your attention have?"
-            )
-
-
-def test_layer_dropout():
-    torch.manual_seed(8)
-    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7, dropout=0.5)
-    x = torch.randn(2, 5, 6)
-    with torch.no_grad():
-        layer.train()
-        assert not torch.allclose(layer(x), layer(x)), (
-            "in train mode two calls should differ, but they give the same result. Is anything dropped?"
-        )
-        layer.eval()
-        assert torch.allclose(layer(x), layer(x)), (
-            "in eval mode two calls should give the same result, but they differ. What is dropped there?"
-        )
-
-
-def test_layer_what_is_dropped():
-    torch.manual_seed(8)
-    x = torch.randn(2, 5, 6)
-    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7, dropout=1 - 1e-9).train()  # drops all
-    with torch.no_grad():
-        layer.layer_norm1.bias.normal_()
-        layer.layer_norm2.bias.normal_()
-        result, expected = layer(x), layer.layer_norm2(layer.layer_norm1(x))
-        assert torch.allclose(result, expected, atol=1e-3), (
-            "when all that the sublayers give is dropped, only the two norms of x are left. Expected "
-            f"{expected[0, 0].tolist()} for the first word, got {result[0, 0].tolist()}. Is it each "
-            "sublayer's output that is dropped, before x is added?"
-        )
-        layer = TransformerLayer(d_model=6, num_heads=2, d_ff=20, dropout=0.0).train()
-        assert torch.allclose(layer(x), layer(x)), (
-            "with dropout=0, two calls in train mode should give the same result, but they differ. Which "
-            "part drops something, because it was given another probability?"
-        )
-        # one number inside the network; a word that loses it stays as layer_norm1 left it
-        layer = TransformerLayer(d_model=4, num_heads=1, d_ff=1, dropout=0.5).train()
-        for parameter in (*layer.feed_forward.parameters(), layer.layer_norm1.weight):
+        for parameter in (*layer.self_attn.parameters(), *layer.feed_forward.parameters()):
             parameter.zero_()
-        layer.feed_forward.w_1.bias.fill_(1.0)
-        layer.feed_forward.w_2.weight.copy_(torch.tensor([[5.0, -5.0, 5.0, -5.0]]).T)
-        layer.layer_norm1.bias.copy_(torch.arange(4.0))
-        alone = torch.eye(120, dtype=torch.bool)  # each word sees itself alone
-        result = layer(torch.randn(1, 120, 4), alone)[0]
-        unchanged = torch.isclose(result, layer.layer_norm2(torch.arange(4.0)), atol=1e-3).all(-1)
-        share = unchanged.float().mean().item()
-        assert 0.3 < share < 0.7, (
-            "with dropout=0.5 and d_ff=1, about half of the words should lose the one number inside "
-            f"the feed-forward network, but here {share:.0%} do. Does the network drop anything itself?"
-        )
+        layer.self_attn.w_o.bias.copy_(torch.tensor([0.0, 0.0, 4.0, 0.0]))
+        layer.feed_forward.w_2.bias.copy_(torch.tensor([-2.0, 2.0, 0.0, 0.0]))
+    result = layer(torch.tensor([[[4.0, 0.0, 0.0, 0.0]]]))
+    assert result.shape == (1, 1, 4)
+    assert torch.allclose(result[0, 0], torch.tensor([-1.0, 1.0, 1.0, -1.0]), atol=1e-4)
 
 
-def test_layer_reads_everything():
-    torch.manual_seed(8)
-    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7, dropout=0.5).train()
-    attention, network = layer.self_attn, layer.feed_forward
-    x = torch.tensor([1.0, -1, 1, -1, 1, -1]).repeat(2, 5, 1)  # a word's numbers add up to 0
-    with torch.no_grad():
-        for parameter in (*attention.parameters(), *network.parameters()):
-            parameter.zero_()
-        for adds_up, passes_on in ((attention.w_v, attention.w_o), (network.w_1, network.w_2)):
-            adds_up.weight.fill_(1.0)
-            adds_up.weight[0] = -1.0
-            passes_on.weight.copy_(torch.tensor([[9.0], [9], [9], [-9], [-9], [-9]]))
-        result = layer(x)
-    assert torch.allclose(result, x, atol=1e-2), (
-        "each sublayer gives 0 here if it reads whole words, so x should come out as it came in, but the first "
-        f"word comes out as {result[0, 0].tolist()}. Do you drop numbers before a sublayer reads them?"
-    )
-
-
-test_layer_by_hand()
-test_layer_line_by_line()
-test_layer_of_faint_words()
-test_layer_mask()
-test_layer_dropout()
-test_layer_what_is_dropped()
-test_layer_reads_everything()
-print("✓ TransformerLayer")
+check("TransformerLayer")
 
 # %% check="TransformerLayer"
 
@@ -507,18 +275,14 @@ print("✓ TransformerLayer")
 # you ran on the way. Then save it and hand in this file under its name, `a8_transformer_layer.ipynb`. You find it
 # in `workspace/exercises/a8_transformer_layer/` of the course folder.
 #
-# **No instructor?** Save the notebook, and run this in a new cell:
-#
-# ```sh
-# !python -m autograder check a8_transformer_layer.ipynb
-# ```
-#
-# It decides every part as it would be decided in a class, and gives the same reasons.
-#
-# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
-# because the addresses of a machine are personal data and prove nothing about who did the work.
+# The next cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work. The last cell sums up
+# all parts.
 
 # %%
 from course_utils.signoff import signoff
 
 signoff()
+
+# %%
+check()

@@ -14,8 +14,8 @@ from nbconvert.filters import markdown2html_mistune
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
+from autograder.checks.course import RELEASES
 from autograder.grade.formulas import formulas_set, with_formulas
-from autograder.grade.messages import RELEASES
 from autograder.grade.sanitize import within_markdown
 
 CLEANED = "<div"  # how `sanitize` writes a text

@@ -15,7 +15,7 @@ from nbgrader.preprocessors import ClearSolutions
 
 from autograder.batch import validate
 from autograder.batch.exchange_time import read_in_its_zone
-from autograder.grade.messages import RELEASES
+from autograder.checks.course import RELEASES
 from autograder.grade.submission import notebook_in_folder
 from autograder.validation import sentences_first
 

@@ -10,10 +10,16 @@ from nbformat import NotebookNode
 
 from autograder.files import digest_of
 
-SELF_CHECK = re.compile(
-    r"^(?:\*\*)?No instructor\?(?:(?!\n\n).)*(?:\n\n```\w*\n!?python -m autograder.*?```\n\n(?:(?!\n\n).)*)?\n\n",
-    re.MULTILINE | re.DOTALL,
-)
+# what the texts say of `check`, and what is said where the checks are not handed out
+OF_CHECK = {
+    re.compile(pattern.replace(" ", r"\s+"), re.DOTALL): instead
+    for pattern, instead in {
+        r"(It holds the example of the text), and `check` says .*? what your code does instead\.": r"\1.",
+        r"`check` tries your code on (.*?)\. (Your points|The points of parts 1 to 3) are decided later by the same "
+        r"checks, on inputs that are drawn anew\.": r"\2 are decided later by checks that try your code on \1.",
+        r" The last cell sums up (?:all parts|parts 1 to 3)\.": "",
+    }.items()
+}
 
 
 def own_text(solutions: Path, assignment: str) -> tuple[str, ...]:
@@ -24,12 +30,10 @@ def own_text(solutions: Path, assignment: str) -> tuple[str, ...]:
 
 
 def without_self_check(text: str) -> str:
-    """A text of the course, without the paragraphs on how to check one's own notebook.
-
-    They begin with "No instructor?" and name the command; one that stands in a block of its own
-    takes the paragraph behind it along.
-    """
-    return SELF_CHECK.sub("", text)
+    """A text of the course without what it says of `check`, which then runs the examples alone."""
+    for pattern, instead in OF_CHECK.items():
+        text = pattern.sub(instead, text)
+    return text
 
 
 def title_of(course: Path, assignment: str) -> str:

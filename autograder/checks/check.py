@@ -16,6 +16,7 @@ people give, each with the sentence that its author reads, stand in a file of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ from autograder.checks.mistakes import Mistake, class_of, mistakes_of, plain
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 Group = TypeVar("Group", bound=type)
 
+HINT = re.compile(r"<details><summary>Hint</summary>(.*?)</details>", re.DOTALL)
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
 
 
@@ -228,3 +230,19 @@ class Assignment:
                 return part
         names = ", ".join(part.name for part in self.parts)
         raise KeyError(f"{self.name} has no part '{name}'; its parts are {names}")
+
+    @property
+    def by_a_person(self) -> float:
+        """Points for answers in words, as far as the released text is here."""
+        marks = [cell["metadata"].get("nbgrader", {}) for cell in self.course.released(self.name)]
+        return sum(mark["points"] for mark in marks if mark.get("grade") and mark.get("solution"))
+
+    def hint(self, part: str) -> str:
+        """The hint that the text gives for a part, as Markdown; "" where it has none, or the text is not here."""
+        above = ""
+        for cell in self.course.released(self.name):
+            if cell["metadata"].get("nbgrader", {}).get("grade_id") == part:
+                break
+            above = cell["source"] if cell["cell_type"] == "markdown" else above
+        found = HINT.search(above)
+        return found[1].strip() if found else ""

@@ -11,11 +11,12 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograder.order import by_number
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from autograder.checks.check import Assignment
 
 USUAL = "assignments"
+RELEASES = "exercises"  # the folder beside the package that holds what students get
 GRADER = "autograder"  # a package that holds answers, as those of the course do
 
 
@@ -121,6 +123,20 @@ class Course:
                 part.letters, part.charge_once = self.letters, self.charge_once
             self._loaded[name] = replace(assignment, course=self)
         return self._loaded[name]
+
+    def released(self, name: str) -> list[dict[str, Any]]:
+        """The cells of an assignment as students got it, where the course's package has its releases beside it."""
+        path = folder_of(self.package).parent / RELEASES / name / f"{name}.ipynb"
+        try:
+            cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        except (OSError, ValueError, KeyError):
+            return []
+        return [{**cell, "source": "".join(cell["source"])} for cell in cells]
+
+    def handed_out(self, name: str) -> dict[str, str]:
+        """Source of the named cells of a release, by name; none where there is no release."""
+        marks = ((cell["metadata"].get("nbgrader", {}), cell) for cell in self.released(name))
+        return {mark["grade_id"]: cell["source"] for mark, cell in marks if mark}
 
     def allowed_modules(self, name: str) -> tuple[str, ...]:
         """Modules of the course that are there where an assignment's notebook runs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autograder.checks.verdicts import PartVerdict, StepVerdict
@@ -15,6 +16,37 @@ def as_bundle(verdict: PartVerdict) -> dict[str, Any]:
         "text/plain": as_text(verdict),
         "text/html": as_html(verdict),
     }
+
+
+def in_one_line(verdict: PartVerdict) -> dict[str, Any]:
+    """A verdict of which there is not more to say than one line: it is right, or not answered yet."""
+    text = f"{verdict.part}: {verdict.remark}"
+    if verdict.right:
+        text = (
+            f"✓ {verdict.part}: {verdict.earned:g} of {verdict.points:g} points. {verdict.remark}"
+        )
+    return {
+        "text/plain": printable(text.strip()),
+        "text/html": render("line.html", verdict=verdict),
+    }
+
+
+def summed_up(verdicts: Sequence[PartVerdict], by_a_person: float = 0.0) -> dict[str, Any]:
+    """All parts of an assignment, a line each, and their sum.
+
+    Args:
+        by_a_person: points for answers in words, which no check reads.
+    """
+    earned, of = (sum(getattr(one, name) for one in verdicts) for name in ("earned", "points"))
+    width = max(len(one.part) for one in verdicts)
+    lines = [
+        f"{'✓' if one.right else '✗'} {one.part:{width}}  {one.earned:g} of {one.points:g}  {one.in_short}".rstrip()
+        for one in verdicts
+    ]
+    more = f", and {by_a_person:g} more by a person" if by_a_person else ""
+    lines.append(f"together {earned:g} of {of:g} points{more}")
+    page = render("sum.html", verdicts=verdicts, earned=earned, of=of, by_a_person=by_a_person)
+    return {"text/plain": "\n".join(map(printable, lines)), "text/html": page}
 
 
 def as_text(verdict: PartVerdict) -> str:

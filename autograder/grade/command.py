@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -34,6 +35,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit status 0: every point earned; 1: points were lost; 2: it could not be graded."""
+    begin_kernels(options.assignment or options.notebook.stem)
     from autograder.grade.self_check import NotGradable, as_data, check_notebook, page, summary
 
     try:
@@ -49,6 +51,20 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         options.json.write_text(json.dumps(as_data(checked)), encoding="utf-8")
     return 0 if all(verdict.right for verdict in checked.report.verdicts.values()) else 1
+
+
+def begin_kernels(assignment: str) -> None:
+    """Let a kernel import its packages while this process imports its own, which takes either a second or two.
+
+    Where the name is that of no assignment, the one that the cells tell is waited for; and what goes wrong here is
+    told where kernels are needed.
+    """
+    from autograder.checks.course import course
+    from autograder.sandbox import bubblewrap, kernels
+
+    with contextlib.suppress(Exception):
+        if assignment in course().known():
+            kernels.begin(bubblewrap.here(), course().allowed_modules(assignment))
 
 
 def run_ask(options: argparse.Namespace) -> int:

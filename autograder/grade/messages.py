@@ -15,8 +15,6 @@ from autograder.checks.course import USUAL
 from autograder.grade.report import Report
 from autograder.sandbox.limits import Limits
 
-RELEASES = "exercises"  # the folder of a course that holds what students get
-
 
 @dataclass(frozen=True)
 class ReleasedCell:

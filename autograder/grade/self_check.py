@@ -14,12 +14,11 @@ from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell
 
 from autograder.checks.check import Assignment
-from autograder.checks.course import Course, course, folder_of
+from autograder.checks.course import Course, course
 from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.rendering import as_text
 from autograder.grade.feedback_page import Mark, Plan, feedback_page, on_site, plan_of
 from autograder.grade.grading import Grading, graded_part
-from autograder.grade.messages import RELEASES
 from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.run import SandboxedKernel, grade_notebook
 from autograder.grade.submission import InvalidSubmission, files_beside, notebook_in, read_text
@@ -144,13 +143,13 @@ def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
 @contextmanager
 def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading, str]]:
     """What grades a notebook of a folder on its author's machine, and how far it is kept apart there."""
-    isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
+    isolation = bubblewrap.here()
     limits, taught = Limits(clock_per_cell=SECONDS_PER_CELL), assignment.course
     files, _ = files_beside(folder, taught)
     try:
         kernels = own_kernels(isolation, taught.allowed_modules(assignment.name))
         with SandboxedKernel(kernels, limits, files, disallowed_lists_of(assignment)) as kernel:
-            given = handed_out(taught, assignment.name)
+            given = taught.handed_out(assignment.name)
             yield Grading(kernel, assignment, files, handed_out=given), isolation
     except (KernelNotStarted, ZygoteError) as error:
         raise NotGradable(
@@ -158,16 +157,6 @@ def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading,
         ) from error
     finally:
         close()
-
-
-def handed_out(taught: Course, assignment: str) -> dict[str, str]:
-    """Cells as the release beside the course's package has them, by name; none where there is none."""
-    folder = folder_of(taught.package).parent / RELEASES / assignment
-    try:
-        notebook = notebook_in(read_text(folder / f"{assignment}.ipynb"))
-    except (InvalidSubmission, OSError):
-        return {}
-    return {grade_id_of(cell): cell.source for cell in notebook.cells if grade_id_of(cell)}
 
 
 def add_checks(notebook: NotebookNode, assignment: Assignment) -> None:

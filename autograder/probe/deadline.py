@@ -35,12 +35,17 @@ class _Held:
 
 
 @contextlib.contextmanager
-def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator[None]:
+def deadline(
+    cpu: float, seconds: float, error: type[BaseException], ends_process: bool = True
+) -> Iterator[None]:
     """Raise an error in what runs inside when its time is up, and again until it listens.
 
     Processor time is what counts, so that a machine which is busy with something else stops nobody.
     The second limit is in seconds in which it only waits, see `waited`.
     Where the platform has no such timers, or in another thread than the first, nothing is stopped.
+
+    Args:
+        ends_process: a loop in C, which hears no alarm, ends with the process; else nothing ends it.
     """
     if not hasattr(signal, "setitimer") or (
         threading.current_thread() is not threading.main_thread()
@@ -81,13 +86,15 @@ def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator
         last = min(last, hard)
     before = {number: signal.signal(number, ring) for number in timers}
     try:
-        resource.setrlimit(resource.RLIMIT_CPU, (last, hard))
+        if ends_process:
+            resource.setrlimit(resource.RLIMIT_CPU, (last, hard))
         for timer, limit in timers.values():
             signal.setitimer(timer, limit, SECONDS_BETWEEN_ALARMS)
         yield
     finally:
         over = True
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+        if ends_process:
+            resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
         for timer, _ in timers.values():
             signal.setitimer(timer, 0)
         for number, handler in before.items():

@@ -44,12 +44,16 @@ def answer(
     cpu: float = SECONDS_PER_CALL,
     seconds: float = SECONDS_ON_THE_CLOCK,
 ) -> bytes:
-    """All `answers` in one message, as a list."""
-    return joined(list(answers(message, namespace, cpu, seconds)))
+    """All `answers` in one message, as a list, in a process that goes on."""
+    return joined(list(answers(message, namespace, cpu, seconds, ends_process=False)))
 
 
 def answers(
-    message: bytes, namespace: dict[str, Any], cpu: float, seconds: float
+    message: bytes,
+    namespace: dict[str, Any],
+    cpu: float,
+    seconds: float,
+    ends_process: bool = True,
 ) -> Generator[bytes, None, None]:
     """Carry out what is asked of student code.
 
@@ -58,13 +62,16 @@ def answers(
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
         seconds: the same in which it only waits.
+        ends_process: see `deadline`.
 
     Yields:
         an encoded `Observation` for each request, once it is carried out; a single fault where the probe
         itself cannot begin.
     """
     try:
-        for seen in _observations(decode(message, Questions), namespace, cpu, seconds):
+        for seen in _observations(
+            decode(message, Questions), namespace, cpu, seconds, ends_process
+        ):
             yield encode(seen)
     except OUT_OF_ROOM:
         raise
@@ -77,6 +84,7 @@ def _observations(
     namespace: dict[str, Any],
     cpu: float,
     seconds: float,
+    ends_process: bool,
 ) -> Iterator[Observation]:
     late: dict[int, Observation] = {}  # by step
     called: set[str] = set()
@@ -91,7 +99,7 @@ def _observations(
                 continue
             blocker.close_what_is_new()
             called.clear()
-            seen = _carry_out(request, ours, namespace, cpu, seconds)
+            seen = _carry_out(request, ours, namespace, cpu, seconds, ends_process)
             if stood_in := sorted(called):
                 seen = structs.replace(seen, stood_in=stood_in)
             if blocker.found:
@@ -107,13 +115,15 @@ def _carry_out(
     namespace: dict[str, Any],
     cpu: float,
     seconds: float,
+    ends_process: bool,
 ) -> Observation:
     subject = namespace.get(request.subject)
     if not callable(subject):
         return Observation(status="missing")
     began = time.process_time()
     try:
-        with _in_place(ours, namespace), _quiet(), deadline(cpu, seconds, TimeLimit):
+        limit = deadline(cpu, seconds, TimeLimit, ends_process)
+        with _in_place(ours, namespace), _quiet(), limit:
             try:
                 return _in_plain_form(run_case(subject, request))
             except SubjectError as raised:  # whose text is made by the notebook's code, too

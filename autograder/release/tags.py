@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 
 from autograder.checks.check import Assignment, Part
 from autograder.checks.course import course, known, load
@@ -24,6 +25,7 @@ from autograder.release.handed_out import hands_out, is_well_marked, with_what_i
 
 KINDS = ("solution", "test", "check", "written")
 GRADED = ("check", "written")
+SET_UP = "set_up_"  # how the grade_id begins of the cell that brings `check`; by it an assignment is known, too
 COME_BEFORE = {"test": ("solution",), "check": ("solution", "test")}
 CHECK_CELL = """\
 # Here the {points:g} points for `{part}` are decided when your notebook is graded.
@@ -32,6 +34,20 @@ from autograder.cell import grade
 
 grade("{assignment}", "{part}")
 ### END HIDDEN TESTS"""
+
+SET_UP_CELL = '''\
+# Run this cell, and `check("…")` below each answer says what is right about it, what is not, and why.
+try:
+    from autograder.cell import checker
+
+    check = checker("{assignment}")
+except ImportError:
+
+    def check(part=""):
+        """Run the example of a part: the course's checks are not here."""
+        if part:
+            globals()[f"test_{{part}}"]()
+            print(f"✓ the example of {{part}} (the course's checks, which look at more, are not here)")'''
 
 
 class BuildError(Exception):
@@ -88,6 +104,7 @@ def add_nbgrader_metadata(notebook: NotebookNode, file: str, checks: Assignment)
     for item in tagged:
         add_metadata(item, checks.name, parts)
     refuse_missing_cells(tagged, file, checks)
+    add_set_up(notebook, tagged, checks.name)
     hold_tables_to_points(notebook, file, tagged)
 
 
@@ -135,6 +152,23 @@ def refuse_repeated_ids(tagged: list[TaggedCell]) -> None:
                 "rename one of the two."
             )
         seen[item.grade_id] = item.where
+
+
+def add_set_up(notebook: NotebookNode, tagged: list[TaggedCell], assignment: str) -> None:
+    """Put the cell that brings `check` below the first cell of code, in which authors import what parts need."""
+    code = (number for number, cell in enumerate(notebook.cells) if cell.cell_type == "code")
+    first = next(code, 0)
+    is_answer = any(item.cell is notebook.cells[first] for item in tagged)
+    cell = new_code_cell(SET_UP_CELL.format(assignment=assignment))
+    cell.metadata["nbgrader"] = NotebookNode(
+        grade=False,
+        grade_id=f"{SET_UP}{assignment}",
+        locked=True,
+        schema_version=3,
+        solution=False,
+        task=False,
+    )
+    notebook.cells.insert(first if is_answer else first + 1, cell)
 
 
 def refuse_missing_cells(tagged: list[TaggedCell], file: str, checks: Assignment) -> None:

@@ -26,6 +26,7 @@ from autograder.grade.report import CHECK, TEST, grade_id_of
 from autograder.pages import render
 from autograder.release.handed_out import BEGIN, BEGIN_SOLUTION, END, END_SOLUTION
 from autograder.release.source import KERNEL
+from autograder.release.tags import SET_UP
 
 HANDED_OUT = re.compile(rf"^ *{BEGIN}$.*?^ *{END}$\n?", re.MULTILINE | re.DOTALL)
 TAG = re.compile(rf"^ *(?:{BEGIN_SOLUTION}|{END_SOLUTION})$\n?", re.MULTILINE)
@@ -42,7 +43,8 @@ BROKEN_FORMULA = re.compile(
 )
 ANCHOR = "<b>¶</b>"  # what nbconvert puts behind a heading, once it is no link
 DISPLAYED = re.compile(r'<math display="block">.*?</math>', re.DOTALL)
-TESTED = "<details><summary>The test below it</summary>{}</details>"
+ASKED = re.compile(r'^check\("(\w+)"\)$', re.MULTILINE)
+TESTED = "<details><summary>The example below it</summary>{}</details>"
 MOST_MISTAKES = 2  # of each step; authors put the usual ones first
 
 
@@ -60,10 +62,10 @@ def worked_solution(source: NotebookNode, assignment: Assignment) -> NotebookNod
             left_out = bool(ON_HANDING_IN.search(cell.source))
         if left_out and cell.cell_type == "markdown":
             continue
-        if name.startswith(CHECK) or "signoff" in cell.source:
+        if name.startswith((CHECK, SET_UP)) or "signoff" in cell.source or cell.source == "check()":
             continue
         cell.metadata = NotebookNode()
-        cell.source = without_tags(cell.source)
+        cell.source = ASKED.sub(r"test_\1()", without_tags(cell.source))
         if cell.cell_type == "markdown":
             cell.source = without_self_check(FOR_GRADERS.sub("", cell.source)).rstrip()
         made.cells.append(cell)

@@ -245,6 +245,11 @@ def cannot_count() -> bool:
     return False
 
 
+def here() -> str:
+    """`FULL`, or `NONE` where this machine has no sandbox."""
+    return NONE if missing() else FULL
+
+
 def missing_library() -> bool:
     """Whether there is nothing here to make a filter of system calls with."""
     try:

@@ -19,7 +19,7 @@ from autograder.probe import op_blocker, roads
 from autograder.probe.messages import ModuleRequest, Observation, Questions
 from autograder.probe.runners import run_case
 from autograder.probe.wire import decode, encode
-from autograder.sandbox import bubblewrap
+from autograder.sandbox import bubblewrap, silent_cell
 from autograder.sandbox.limits import keep_threads_to, keep_to
 from autograder.sandbox.messages import SpawnRequest
 
@@ -50,6 +50,7 @@ def import_all(modules: Sequence[str]) -> None:
     from IPython.core.ultratb import FormattedTB
 
     patches.for_kernels()
+    silent_cell.put_in_place()
     if not bubblewrap.missing_library():
         from autograder.sandbox.confine import prepare
 

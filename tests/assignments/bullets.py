@@ -41,7 +41,7 @@ STOOD_IN = tested(
 )
 EVERYWHERE = {
     "Write your answer where it says so": TELLS,
-    "The tests that you see earn no points": TELLS,
+    "`check` tries your code on": TELLS,
 }
 
 BULLETS = {

@@ -1,4 +1,4 @@
-"""Every named mistake of all assignments: its name, what it costs, visible tests, and two at once."""
+"""Every named mistake of all assignments: its name, what it costs, and two at once; the examples that stand there."""
 
 import matplotlib.pyplot as plt
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from assignments import known, load
 from autograder.bank.measure import bank_of, verdict_at, verdict_on
 from tests.assignments.sample import always, answers_in_sample, mistakes_in_sample
-from tests.assignments.visible import failure
+from tests.assignments.visible import example_of, failure
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 SAMPLE = {part: mistakes_in_sample(name, part.name) for name, part in PARTS}
@@ -20,6 +20,7 @@ COSTS_MORE = [
     for name, part in PARTS
     for named in dict.fromkeys(mistake.name for mistake in part.mistakes if mistake.costs_more)
 ]
+MOST_LINES = 10  # of an example, below its `def`
 IDS = {"ids": lambda value: getattr(value, "name", value)}
 
 TWO_AT_ONCE = [
@@ -67,13 +68,15 @@ def part_of(name):
 
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
-def test_model_answers_pass_the_visible_tests(assignment, part):
+def test_an_example_is_short_and_holds_for_the_model_answer(assignment, part):
+    *lines, call = example_of(assignment, part.name).strip().splitlines()
+    assert len(lines) - 1 <= MOST_LINES and call == f'check("{part.name}")'
     assert failure(assignment, part.name) is None
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
-def test_right_answers_pass_the_visible_tests(assignment, part):
+def test_an_example_holds_for_all_right_answers(assignment, part):
     right = [
         one for one in bank_of(assignment) if one.right and not one.slow and one.part == part.name
     ]
@@ -100,11 +103,8 @@ def test_the_sample_that_is_always_tried_loses_every_step(assignment, part):
 @pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
 @pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 @pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
-def test_a_mistake_is_named_costs_at_most_half_and_passes_no_visible_test(
-    assignment, part, mistake
-):
+def test_a_mistake_is_named_and_costs_at_most_half(assignment, part, mistake):
     is_named_and_costs_at_most_half(assignment, part, mistake, seed=0)
-    assert failure(assignment, part.name, mistake.answer) is not None
 
 
 @pytest.mark.slow

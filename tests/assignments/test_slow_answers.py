@@ -80,6 +80,6 @@ def test_a_slow_answer_is_right_and_no_case_asks_too_much_of_it(assignment, give
 
 
 @pytest.mark.parametrize(("assignment", "given"), SLOW, ids=shown)
-def test_visible_tests_ask_too_much_of_no_slow_answer(assignment, given, measured):
+def test_an_example_asks_too_much_of_no_slow_answer(assignment, given, measured):
     took, said = measured(lambda: failure(assignment, given.part, given.code))
     assert said is None and took <= 1

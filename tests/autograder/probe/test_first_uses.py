@@ -73,10 +73,12 @@ OWN_KERNEL = """
 import sys, types
 from autograder import cell
 shell = types.SimpleNamespace(
-    user_ns={}, history_manager=types.SimpleNamespace(input_hist_raw=["torch.testing.assert_close(x, x)"])
+    user_ns={}, ask_exit=None, history_manager=types.SimpleNamespace(input_hist_raw=["torch.testing.assert_close(x, x)"])
 )
 cell.get_ipython = lambda: shell
-cell.load = lambda _: types.SimpleNamespace(part=lambda name: name)
+shell.user_ns["b"] = None
+part = types.SimpleNamespace(name="b", may_call=(), steps=(), signature="", reads=("", ""))
+cell.load = lambda _: types.SimpleNamespace(part=lambda _: part, name="a", course=types.SimpleNamespace(handed_out=lambda _: {}))
 def decide(*_, **__):
     import torch
     before = len(sys.modules)

@@ -26,7 +26,11 @@ def moving_average(x, window):
 
 
 # %% test="moving_average"
-assert moving_average(torch.tensor([1.0, 3.0, 8.0]), 2).tolist() == [2, 5.5]
+def test_moving_average():
+    assert moving_average(torch.tensor([1.0, 3.0, 8.0]), 2).tolist() == [2, 5.5]
+
+
+check("moving_average")
 
 # %% check="moving_average"
 
@@ -42,6 +46,10 @@ def standardise(x):
 
 
 # %% test="standardise"
-assert standardise(torch.tensor([[1.0], [3.0]])).abs().allclose(torch.tensor(0.5).sqrt())
+def test_standardise():
+    assert standardise(torch.tensor([[1.0], [3.0]])).abs().allclose(torch.tensor(0.5).sqrt())
+
+
+check("standardise")
 
 # %% check="standardise"
