@@ -400,7 +400,8 @@ else:
     raise AssertionError("seven keys cannot share three values")
 
 # %% [markdown]
-# `course_utils.attention` has the same class, and in assignment 5 you will write your own.
+# `course_utils.attention` has the same class, and in [assignment
+# 5](../exercises/a5_multi_head_attention/a5_multi_head_attention.ipynb#3.-Multi-head-attention) you will write your own.
 #
 # Beware of the order of the arguments, here **query, key, value, mask** as in PyTorch's `scaled_dot_product_attention`.
 # Some code writes `forward(v, k, q, mask)` instead. Called in our order, such a class exchanges query and value, which

@@ -386,7 +386,8 @@ plotting.picture(
 # - **Top-p** (Holtzman et al., 2020) keeps the smallest set of likeliest tokens whose probabilities reach $p$, few
 #   where the model is confident and many where it is not. The token with which the sum reaches $p$ belongs to the set.
 #
-# They are applied in this order, and what is left is renormalised. In assignment 10 you will write `sample_next` for a
+# They are applied in this order, and what is left is renormalised. In [assignment
+# 10](../exercises/a10_language_models/a10_language_models.ipynb#3.-Drawing-the-next-word) you will write `sample_next` for a
 # batch.
 
 
@@ -595,7 +596,8 @@ print("15 % chosen; of these 80 % masked and 10 % left, in the page's version an
 
 # %% [markdown]
 # Here "translate" is masked, "sentence" is replaced, and "it" is left in place although the model must predict it. The
-# batched version is `mask_words`, which you will write in assignment 10. This model is trained for twice as many steps,
+# batched version is `mask_words`, which you will write in [assignment
+# 10](../exercises/a10_language_models/a10_language_models.ipynb#4.-Hiding-words). This model is trained for twice as many steps,
 # because only 15 % of the tokens are targets.
 
 
@@ -790,7 +792,8 @@ assert len(learn("ab", 3)[0]) == 1  # nothing is left to join after one merge
 print("eight merges of six words equal those of course_utils.language_models")
 
 # %% [markdown]
-# "lowest" was not among the six words, but its parts were. In assignment 10 you will learn merges from the counts of
+# "lowest" was not among the six words, but its parts were. In [assignment
+# 10](../exercises/a10_language_models/a10_language_models.ipynb#5.-Learning-merges) you will learn merges from the counts of
 # words; section 10 learns 300 from the prose of this course.
 
 # %% tags=["hide-input"]

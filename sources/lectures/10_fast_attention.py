@@ -650,7 +650,8 @@ def tiled_attention(query, key, value, size):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a version for any mask, where a whole block may be hidden and leave $m'$ at
+# In [assignment 11](../exercises/a11_fast_attention/a11_fast_attention.ipynb#4.-Softmax-in-one-pass)
+# you will implement a version for any mask, where a whole block may be hidden and leave $m'$ at
 # $-\infty$. To compare the memory, we record the largest number of values in new tensors at any time.
 
 

@@ -58,7 +58,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # Both blocks below are pre-LN, so a norm opens each branch, and the residual stream itself is not normalised until the
 # very end. The left one has the parts of 2017, although that year's paper put its norms after the additions and had no
 # biases in attention. The right one is that of LLaMA (Touvron et al., 2023); section 7 shows how later models vary it.
-# You will write each part of it yourself in assignment 12.
+# You will write each part of it yourself in [assignment
+# 12](../exercises/a12_modern_block/a12_modern_block.ipynb).
 #
 # <!-- slide: Attention is the only box that stays the same -->
 #
