@@ -6,6 +6,7 @@ where nbgrader alone runs a notebook: in a class, `autograder.grade.grading` dec
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,12 @@ from autograder.checks.check import Assignment, Part
 from autograder.checks.course import course, load
 from autograder.checks.decide import decide, nothing
 from autograder.checks.missing import why_missing
-from autograder.checks.notebook_source import Definitions, statements_of
+from autograder.checks.notebook_source import (
+    Definitions,
+    Statement,
+    statements_of,
+    written_out,
+)
 from autograder.checks.rendering import as_bundle, in_one_line, summed_up
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import collected, note
@@ -205,16 +211,34 @@ def _ran_in(shell: Any) -> list[str]:
 
 
 def _still_counting(ran: list[str]) -> list[str]:
-    """Those of which others have not bound every name again."""
+    """What still counts of them: each statement of which others have not bound every name again."""
     kept: list[str] = []
     later: set[str] = set()
     for cell in reversed(ran):
         binds = set(Definitions.of((cell,)).statements)
-        if (binds and binds <= later) or cell in kept:
+        if binds and binds <= later:
             continue
+        left = _without(later, cell) if binds & later else cell
+        if left not in kept:
+            kept.append(left)
         later |= binds
-        kept.append(cell)
     return kept[::-1]
+
+
+def _without(names: set[str], cell: str) -> str:
+    """A cell without the statements that bind nothing but these names, and without what it imports under them."""
+    kept = []
+    for node in statements_of(cell):
+        binds = Statement(node).binds
+        if binds and binds <= names:
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            rest = [
+                one for one in node.names if (one.asname or one.name.split(".")[0]) not in names
+            ]
+            node = type(node)(**{**vars(node), "names": rest})
+        kept.append(node)
+    return "\n".join(map(written_out, kept))
 
 
 def _why_not_run(name: str, ran: list[str], names: Mapping[str, Any]) -> str:

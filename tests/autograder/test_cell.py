@@ -124,6 +124,29 @@ def test_an_earlier_try_that_was_disallowed_does_not_count(kernel):
     assert kernel.check("self_attention") == [("shown", "✓ self_attention: 3 of 3 points.")]
 
 
+def test_an_import_that_brought_more_than_the_part_does_not_count_for_it_any_more(kernel):
+    kernel.run("from course_utils.attention import split_heads as self_attention, merge_heads")
+    [(_, told), _] = kernel.check("self_attention")
+    assert "`import course_utils.attention`" in told
+    kernel.run(RIGHT["self_attention"])
+    assert kernel.check("self_attention") == [("shown", "✓ self_attention: 3 of 3 points.")]
+
+
+@pytest.mark.parametrize(
+    ("ran", "left"),
+    [
+        (["from m import a, b", "def a(): pass"], ["from m import b", "def a(): pass"]),
+        (["def a(): pass\nfrom m import b", "b = 1"], ["def a():\n    pass", "b = 1"]),
+        (["%%time\ndef a(): pass", "a = 1"], ["a = 1"]),
+        (["a = 1\nb = a", "a = 2"], ["b = a", "a = 2"]),
+        (["a = 1", "a = 1"], ["a = 1"]),
+        (["def a(:", "a = 1"], ["def a(:", "a = 1"]),
+    ],
+)
+def test_what_others_have_bound_again_does_not_count(ran, left):
+    assert cell._still_counting(ran) == left
+
+
 STATE = """before = (torch.get_default_dtype(), os.getcwd(), random.getstate(), torch.get_rng_state().tolist(),
           np.random.get_state()[1].tolist(), np.geterr(), list(warnings.filters), list(plt.get_fignums()),
           torch.is_grad_enabled(), counted, sorted(globals()))"""

@@ -109,6 +109,14 @@ def test_the_error_of_a_visible_test_is_a_block():
     assert '<pre class="error" tabindex="0">AssertionError: a\nb</pre>' in page
 
 
+@pytest.mark.parametrize(("more", "said"), [("", True), ('\n\n\ncheck("double")', False)])
+def test_of_an_example_that_no_class_runs_nothing_is_said(more, said):
+    notebook = assignment()
+    visible = next(c for c in notebook.cells if "test_double" in str(c.metadata))
+    visible.source += more
+    assert ("The visible tests passed" in shown(notebook, RIGHT)) == said
+
+
 LINK = "../../lectures/02_title.ipynb#2.-A-heading"
 
 
