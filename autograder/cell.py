@@ -9,18 +9,19 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from IPython import get_ipython
 from IPython.display import display
+from msgspec import structs
 
 from autograder.checks.check import Assignment, Part
 from autograder.checks.course import course, load
 from autograder.checks.decide import decide, nothing
-from autograder.checks.missing import why_missing
+from autograder.checks.missing import Surroundings, why_missing
 from autograder.checks.notebook_source import (
     Definitions,
     Statement,
@@ -37,6 +38,7 @@ from autograder.probe.switches import as_at_the_start
 CALLS = re.compile(
     r"^\s*(check|grade)\(", re.MULTILINE
 )  # of a cell that asks, and is nobody's answer
+NUMBERS = re.compile(r"[-−+]?[\d.]+(e[-+]?\d+)?|nan|inf|…")
 FAILED = (
     "The grader itself failed over `{part}`, which is no fault of yours: {fault}. Please tell your instructor, "
     "or whoever gave you the course."
@@ -92,8 +94,9 @@ class Checker:
         return self._verdict_on(assignment, assignment.part(part))
 
     def _show(self, verdict: PartVerdict) -> None:
+        cell = _cell_that_defines(verdict.part)
         if verdict.right or verdict.obstacle is Obstacle.UNANSWERED:
-            display(in_one_line(verdict), raw=True)
+            display(in_one_line(verdict, "" if verdict.right else cell), raw=True)
             example = get_ipython().user_ns.get(f"test_{verdict.part}")
             # with an earlier part that is wrong it may fail, though this one is right
             if verdict.right and not verdict.stood_in and callable(example):
@@ -103,11 +106,8 @@ class Checker:
         display(as_bundle(verdict), raw=True)
         if verdict.obstacle is Obstacle.FAULT:
             return
-        wrong = (
-            verdict.in_short
-            if verdict.mistakes
-            else " ".join(step.asks for step in verdict.steps if step.state == "wrong")
-        )
+        # what has a name is known by it, and all else by its words, whatever numbers are drawn
+        wrong = " ".join(name for name, _ in verdict.relations) or NUMBERS.sub("", verdict.in_short)
         met = self._met.setdefault(verdict.part, set())
         is_tried = verdict.obstacle in (Obstacle.NONE, Obstacle.TIME_LIMIT)
         hint = load(self.name).hint(verdict.part) if is_tried and wrong in met else ""
@@ -117,7 +117,7 @@ class Checker:
             display({"text/markdown": text, "text/plain": text}, raw=True)
         raise _short(
             AssertionError(
-                f"{verdict.part}: {verdict.earned:g} of {verdict.points:g} points. Above stands what is wrong."
+                f"{verdict.part}: {verdict.earned:g} of {verdict.points:g} points{cell}. Above stands what is wrong."
             )
         )
 
@@ -133,7 +133,7 @@ class Checker:
         if part.name in self._decided:
             return self._decided[part.name]
         cells = _still_counting(ran)
-        if why := _why_not_run(part.name, ran, shell.user_ns):
+        if why := _why_not_run(part.name, ran, shell.user_ns, [*_names_of(assignment)]):
             return nothing(part, why, Obstacle.MISSING)
         # decided first, since what is wrong with them is not charged once more
         earlier = {
@@ -157,6 +157,11 @@ class Checker:
         if undecided := next((fault for fault in faults if fault.undecided), None):
             why = FAILED.format(part=part.name, fault=undecided.error)
             verdict = nothing(part, why, Obstacle.FAULT)
+        not_there = {name for name, one in earlier.items() if one.obstacle is Obstacle.MISSING}
+        if verdict.stood_in and not_there.issuperset(verdict.stood_in):
+            names = " and ".join(f"`{name}`" for name in verdict.stood_in)
+            remark = f"This part was decided with ours in the place of {names}, of which no cell was run so far."
+            verdict = structs.replace(verdict, remark=remark)
         self._decided[part.name] = verdict
         return verdict
 
@@ -241,15 +246,42 @@ def _without(names: set[str], cell: str) -> str:
     return "\n".join(map(written_out, kept))
 
 
-def _why_not_run(name: str, ran: list[str], names: Mapping[str, Any]) -> str:
+def _names_of(assignment: Assignment) -> Iterator[str]:
+    return (part.name for part in assignment.parts)
+
+
+def _cell_that_defines(name: str) -> str:
+    """In which cell of the notebook a name has its meaning, as it is numbered there; "" where that is not known.
+
+    What was typed since and not run does not count, so this says what does.
+    """
+    history = get_ipython().history_manager
+    ran = history.input_hist_raw if history else []
+    cells = (number for number in reversed(range(len(ran))) if _binds(name, ran[number]))
+    number = next(cells, None)
+    return f", as cell [{number}] defines it" if number else ""
+
+
+def _binds(name: str, cell: str) -> bool:
+    return name in cell and name in Definitions.of((cell,)).statements
+
+
+def _why_not_run(
+    name: str, ran: list[str], names: Mapping[str, Any], parts: Collection[str]
+) -> str:
     """Why what the notebook's text now says of a name is not what its kernel holds; empty if it is."""
     defines = re.compile(rf"^[^#\n]*\b(def|class)\s+{name}\b", re.MULTILINE)
     latest = next((cell for cell in reversed(ran) if defines.search(cell)), "")
-    if latest and not statements_of(latest):
+    if latest and latest == ran[-1] and not statements_of(latest):
         return why_missing(name, [latest])
-    if name not in names and not latest:
-        return f"There is no `{name}` yet. Run the cell that defines it, and then this one."
-    return ""
+    if name in names:
+        return ""
+    alike = why_missing(
+        name, [cell for cell in ran if cell != latest], Surroundings(parts=(*parts,))
+    )
+    if "Is the name meant to be" in alike:
+        return alike
+    return f"There is no `{name}` yet. Run the cell that defines it, and then this one."
 
 
 @contextmanager

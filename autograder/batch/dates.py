@@ -91,6 +91,17 @@ def read_dates(course: Path) -> Dates:
     )
 
 
+def zone_in(course: Path) -> tzinfo | None:
+    """The zone that a course's dates are in; None where it names none.
+
+    Raises:
+        CourseError: there is no such zone.
+    """
+    path = course / RULES
+    name = (read_toml(path) or {}).get("zone", "")
+    return _zone(str(name), path) if name else None
+
+
 def lectures_of(course: Path) -> list[int]:
     """The numbers of a course folder's lectures."""
     names = (path.name.partition("_")[0] for path in course.glob("lectures/*_*.ipynb"))

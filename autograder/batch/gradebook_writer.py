@@ -284,6 +284,7 @@ class GradebookWriter:
                 if grade.manual_score is None and entry.of(grade):
                     grade.needs_manual_grade = True
         elif fresh and result:
+            self._lift_nothing(work, entry)
             self._give(entry, entry.own, work, result.scores)
             for comment in entry.comments:
                 comment.auto_comment = "No response." if comment.name in result.unanswered else None
@@ -404,6 +405,17 @@ class GradebookWriter:
                 grade.needs_manual_grade = grade.auto_score is None
             elif changed or grade.name in self._worth_other:
                 grade.needs_manual_grade = True
+
+    def _lift_nothing(self, work: Work, entry: Entry) -> None:
+        """Take back the zeros that a person gave for a file that could not be run, now that there is one that can."""
+        could_run, _ = self.recorded.get(work.student, (work.key, ""))
+        given = [grade for grade in entry.own if grade.manual_score is not None]
+        if could_run or any(grade.manual_score or grade.extra_credit for grade in given):
+            return
+        for grade in given:
+            grade.manual_score, grade.extra_credit = None, None
+        for comment in entry.comments if given else ():
+            comment.manual_comment = None
 
     def _write_reason(self, student: str, entry: Entry, result: Report) -> None:
         """A page that says why a submission could not be run, and a notebook in which a person can give points."""

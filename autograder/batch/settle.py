@@ -44,17 +44,25 @@ def settle(entry: Entry, points: float | None, reason: str, doubted: Collection[
 
     grades = [grade for grade in entry.own if entry.of(grade)]
     new = {grade.name: points_of(grade) for grade in grades}
+    empty = [grade.name for grade in grades if grade.auto_score is None is grade.manual_score]
     if points is None:
-        empty = [grade.name for grade in grades if grade.auto_score is None is grade.manual_score]
         if empty:
             raise CourseError(
-                f"expected points for {', '.join(empty)}, found none. Give them in the formgrader, or all with --points"
+                f"expected points for {', '.join(empty)}, found none. Give them in the formgrader, or with "
+                f"--part {empty[0].removeprefix(CHECK)} --points N"
             )
     else:
         most = sum(map(entry.of, grades))
         if not 0 <= points <= most:
             raise CourseError(f"expected points from 0 to {most:g}, found {points:g}")
-        left = points - sum(new.values())
+        stands = sum(new.values())
+        if empty and 0 < points < stands:
+            raise CourseError(
+                f"--points is the new total, and {points:g} is less than the {stands:g} that stand without "
+                f"{', '.join(empty)}. Give the points of a part with --part {empty[0].removeprefix(CHECK)} "
+                f"--points {points:g}"
+            )
+        left = points - stands
         # more from the first cell on, and less from the last one, so that most of them stay
         for grade in grades if left > 0 else reversed(grades):
             score = min(max(new[grade.name] + left, 0.0), entry.of(grade))

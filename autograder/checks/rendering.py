@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.files import printable
 from autograder.pages import render, sentence_case
@@ -18,8 +20,17 @@ def as_bundle(verdict: PartVerdict) -> dict[str, Any]:
     }
 
 
-def in_one_line(verdict: PartVerdict) -> dict[str, Any]:
-    """A verdict of which there is not more to say than one line: it is right, or not answered yet."""
+def in_one_line(verdict: PartVerdict, where: str = "") -> dict[str, Any]:
+    """A verdict of which there is not more to say than one line: it is right, or not answered yet.
+
+    Args:
+        where: in which cell that is so, to stand before the full stop.
+    """
+    verdict = (
+        structs.replace(verdict, remark=f"{verdict.remark.removesuffix('.')}{where}.")
+        if where
+        else verdict
+    )
     text = f"{verdict.part}: {verdict.remark}"
     if verdict.right:
         text = (

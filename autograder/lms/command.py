@@ -7,7 +7,7 @@ import math
 import sys
 from pathlib import Path
 
-from autograder.batch.came_in import add_zone_to
+from autograder.batch.came_in import add_zone_to, zone_of
 from autograder.errors import CourseError
 from autograder.files import write_whole
 from autograder.lms.summary import Summary
@@ -117,7 +117,7 @@ def _unpack(options: argparse.Namespace) -> Summary:
         options.archive,
         options.students,
         options.by,
-        options.time_zone,
+        zone_of(options),
         options.later,
         options.dry_run,
     )
@@ -129,7 +129,7 @@ def _unpack(options: argparse.Namespace) -> Summary:
 def _came_in(options: argparse.Namespace) -> Summary:
     from autograder.lms.came_in import take_times
 
-    by, column, zone = options.by, options.column, options.time_zone
+    by, column, zone = options.by, options.column, zone_of(options)
     return take_times(
         options.course, options.assignment, options.table, by, column, zone, options.dry_run
     )

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from autograder.batch.came_in import Times, add_zone_to
+from autograder.batch.came_in import Times, add_zone_to, zone_of
 from autograder.errors import CourseError
 from autograder.files import listed, printable
 
@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Exit status 0: it is there; 2: nothing was done, and the message says why."""
     try:
-        when = time_of(options.at, options.time_zone)
+        when = time_of(options.at, zone_of(options))
         assignment = options.assignment.rstrip("/")
         print(hand_in(options.course, options.file, options.student, when, assignment))
     except (CourseError, OSError) as error:

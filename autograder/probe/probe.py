@@ -26,7 +26,7 @@ from autograder.probe.subject import SubjectError, TimeLimit, describe
 from autograder.probe.switches import as_at_the_start
 from autograder.probe.wire import WireError, decode, encode, joined, packed
 
-SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
+SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK, SECONDS_AFTER_A_LATE_STEP = 5.0, 15.0, 1.0
 # what of an observation may hold objects of a notebook's own
 FROM_A_NOTEBOOK = ("value", "arguments", "gradients", "error", "unfit")
 OUT_OF_ROOM = (MemoryError, RecursionError)
@@ -99,7 +99,9 @@ def _observations(
                 continue
             blocker.close_what_is_new()
             called.clear()
-            seen = _carry_out(request, ours, namespace, cpu, seconds, ends_process)
+            # its author waits for each step, so one that takes too long has used up most of the others' time
+            left = cpu if ends_process or not late else min(cpu, SECONDS_AFTER_A_LATE_STEP)
+            seen = _carry_out(request, ours, namespace, left, seconds, ends_process)
             if stood_in := sorted(called):
                 seen = structs.replace(seen, stood_in=stood_in)
             if blocker.found:

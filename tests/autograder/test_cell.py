@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -67,9 +68,9 @@ def kernel(tmp_path_factory):
 
 def test_not_answered_says_so_and_is_no_error(kernel):
     kernel.run(RELEASED["self_attention"])
-    assert kernel.check("self_attention") == [
-        ("shown", "self_attention: This part is not answered yet.")
-    ]
+    [(kind, told)] = kernel.check("self_attention")
+    said = r"self_attention: This part is not answered yet, as cell \[\d+\] defines it\."
+    assert kind == "shown" and re.fullmatch(said, told)
 
 
 def test_not_run_or_mistyped_says_so(kernel):
@@ -90,9 +91,8 @@ def test_a_mistake_has_its_name_and_then_the_hint_and_no_line_of_ours(kernel):
     kernel.run(OVER_COLUMNS)
     [(_, told), (error, traceback)] = kernel.check()
     assert "attention_weights: 2 of 3 points" in told and "Softmax over the columns. Your" in told
-    assert error == "AssertionError" and traceback == (
-        "AssertionError: attention_weights: 2 of 3 points. Above stands what is wrong."
-    )
+    said = r"attention_weights: 2 of 3 points, as cell \[\d+\] defines it\. Above stands what is wrong\."
+    assert error == "AssertionError" and re.fullmatch(f"AssertionError: {said}", traceback)
     _, (_, hint), _ = kernel.check()
     assert hint.startswith("**Hint.** One matrix product of `x` with its own transpose")
     kernel.run("def attention_weights(x):\n    return (x @ x.T / x.shape[1] ** 0.5).softmax(dim=1)")
@@ -112,6 +112,34 @@ def test_an_earlier_mistake_is_not_charged_again_and_all_parts_are_summed_up(ker
         kernel.run(RIGHT[name])
     [(_, told)] = kernel.run(RIGHT["before-you-hand-in-3"])
     assert told.endswith("together 10 of 10 points") and told.count("✓") == 4
+
+
+def test_errors_without_a_name_are_told_apart(kernel):
+    kernel.run("def attention_weights(x):\n    return (x @ x.T).softmax(dim=1) * scale")
+    assert len(kernel.check()) == 2
+    kernel.run("def attention_weights(x):\n    return torch.einsum('td,sd->ts', x)")
+    assert len(kernel.check()) == 2, "no hint for what is met for the first time"
+    assert len(kernel.check()) == 3
+    kernel.run(RIGHT["attention_weights"])
+
+
+def test_a_misspelt_name_is_told():
+    told = cell._why_not_run("softened", ["def softend(x):\n    return x"], {}, ["softened"])
+    assert "one defines `softend`. Is the name meant to be `softened`?" in told
+    mended = ["def softened(x)\n    return x", "def softend(x):\n    return x"]
+    assert cell._why_not_run("softened", mended, {}, ["softened"]) == told, (
+        "and no line that is gone"
+    )
+
+
+def test_an_earlier_part_that_was_not_run_is_not_called_wrong(monkeypatch):
+    names = {}
+    exec(RIGHT["basic_self_attention"], names)
+    notebook_with(monkeypatch, **names).user_ns = names
+    verdict = cell.Checker(A2).verdict_on("basic_self_attention")
+    assert verdict.right and verdict.remark == (
+        "This part was decided with ours in the place of `attention_weights`, of which no cell was run so far."
+    )
 
 
 def test_an_earlier_try_that_was_disallowed_does_not_count(kernel):

@@ -132,6 +132,17 @@ def test_it_waits_again_when_other_work_comes_in_that_cannot_be_run_either(cours
     assert course.total("bob")[0] == 3
 
 
+def test_a_zero_for_a_file_that_could_not_be_run_ends_with_it(course):
+    settle(course, "bob", "--points", "0", "--reason", "The file cannot be read.")
+    assert "bob" not in waiting(course)[0]
+    course.hand_in("bob", "right_loops")
+    course.grade()
+    assert course.total("bob") == (10, 12), "and the answer in words waits"
+    with course.gradebook() as gradebook:
+        notebook = gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, "bob")
+        assert not any(comment.manual_comment for comment in notebook.comments)
+
+
 def test_when_the_file_is_gone_nothing_waits(course):
     settle(course, "dee")
     settle(course, "cy", "--points", "0", "--reason", "Nothing in it.")
@@ -183,6 +194,9 @@ def test_an_answer_in_words_without_points_is_no_zero(course, capsys):
     course.grade()
     assert settle(course, "eve") == 2
     assert "expected points for why, found none" in capsys.readouterr().err
+    assert settle(course, "eve", "--points", "1") == 2, "which were meant for the answer"
+    assert "Give the points of a part with --part why --points 1" in capsys.readouterr().err
+    assert course.total("eve") == (10, 12)
     assert settle(course, "eve", "--points", "11") == 0
     assert course.total("eve") == (11, 12)
     assert {name: score for name, (score, _, _) in course.marks("eve").items()}["why"] == 1
