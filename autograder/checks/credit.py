@@ -37,9 +37,12 @@ from autograder.checks.diagnosis import (
 from autograder.checks.drawn_cases import CaseRun, size_of
 from autograder.checks.judge import problem_with
 from autograder.checks.mistakes import Mistake
+from autograder.checks.problem import Kind
 from autograder.checks.verdicts import Waived
 from autograder.probe.messages import CallRequest, ModuleRequest, Observation
 
+# what is wrong beside a result, of which the result tells nothing
+BESIDE_IT = (Kind.INPUT_CHANGED, Kind.MODE_CHANGED, Kind.MODEL_CHANGED, Kind.MEMORY)
 Find = Callable[[], Diagnosis | None]
 
 
@@ -226,6 +229,9 @@ def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
         # an error that is asked for is no fault of a mistake that raises it as it should be
         stops = given.status == item.actual.status in ("raised", "unfit")
         return stops and _is_wrong(given, item)
+    if item.problem and item.problem.kind in BESIDE_IT:
+        own = problem_with(replace(item, actual=given))
+        return own is not None and own.kind is item.problem.kind
     if item.case.chance is not None:
         return alike(item, given, item.actual)
     if item.case.random and not isinstance(given.value, dict):

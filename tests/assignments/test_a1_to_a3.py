@@ -133,6 +133,22 @@ def test_equal_weights_where_nothing_is_visible_are_not_called_nan(low):
     assert "NaN" not in said
 
 
+def test_a_changed_mask_is_not_explained_by_nan_where_nothing_is_visible():
+    part = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
+
+    def both(query, key, value, mask=None):
+        scores = query @ key.mT / key.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask.logical_not_(), float("-inf"))
+        weights = scores.softmax(dim=-1)
+        return weights @ value, weights
+
+    verdict = verdict_on("a3_scaled_dot_product_attention", part, both)
+    lost = [step.problem for step in verdict.steps if not step.earned]
+    assert verdict.earned == 3 and names(verdict) == ["NaN where nothing is visible"]
+    assert ["`mask` was changed" in problem for problem in lost] == [True, False, True]
+
+
 def wrong_answers_to(part):
     """Named mistakes that give a wrong True or False, with the sentences on the steps they fail."""
     for mistake in part.mistakes:

@@ -28,6 +28,9 @@ HINTS = {
     r"Module\.__init__\(\) call": (
         "`super().__init__()` must come first in `__init__`, because it is what lets a module hold layers."
     ),
+    r"^NameError: name '(torch|nn|F|np|math|plt|einops)'": (
+        "That name comes from an import. Is the cell with the imports there, and was it run?"
+    ),
     r"^NameError": (
         "Nothing has that name there. Is it written as in the signature, and defined before?"
     ),
@@ -121,6 +124,9 @@ HINTS = {
     ),
     r"out of range|out of bounds": "Which index is too large, and what does it count?",
     r"numpy\(\)|requires grad": "Gradients end where a tensor becomes an array. Which step needs that?",
+    r"unexpected keyword argument '(dim|keepdim)'": (
+        "NumPy calls these arguments `axis` and `keepdims`, PyTorch `dim` and `keepdim`. Whose function is it?"
+    ),
     r"positional argument|keyword argument|combination of arguments": (
         "Compare the arguments with those that the text names."
     ),
@@ -149,7 +155,9 @@ def how_it_stops(attempts: Sequence[CaseRun]) -> Explanation | None:
     elif len(errors) == len(wrong):
         what = "Whatever is wrong here is an error"
     else:
-        what = f"It stops in {len(errors)} of {len(wrong)} wrong cases"
+        what = f"It stops in {len(stopped)} of {len(wrong)} wrong cases"
+    if len(errors) < len(stopped):
+        what += f", in {len(errors)} of them with this"
     first = errors[0].type
     message = f"{first}: {errors[0].message}"
     hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, message)), "")

@@ -329,6 +329,8 @@ MASK = torch.ones(2, 4, dtype=torch.bool)
         (lambda x: LEAF.numpy(), "becomes an array"),
         (lambda x: bool(ONES == 1), "one truth value"),
         (lambda x: x + None, "Something is None"),
+        (lambda x: math.sqrt(x), "Is the cell with the imports there"),  # noqa: F821
+        (lambda x: np.ones(2).sum(axis=0, keepdim=True), "and `keepdims`, PyTorch `dim`"),
     ],
 )
 def test_the_errors_that_students_meet_are_told_with_a_question_of_their_own(stops, asked):
@@ -344,6 +346,14 @@ def test_how_many_of_the_wrong_cases_stop_is_told():
 
     _, sentence = how_it_stops(attempts_at(DOUBLE, stops))
     assert sentence.startswith("It stops in 1 of 4 wrong cases: ValueError")
+
+
+def test_that_some_stop_with_another_error_is_told_too():
+    def stops(x):
+        raise TypeError("fnord") if len(x) > 5 else ValueError("fnord")
+
+    _, sentence = how_it_stops(attempts_at(DOUBLE, stops))
+    assert sentence.startswith("It stops in 4 of 4 wrong cases, in 3 of them with this: ValueError")
 
 
 def test_an_answer_that_is_not_there_does_not_stop():
