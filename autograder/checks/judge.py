@@ -172,10 +172,15 @@ def _changed_inputs(names: list[str], before: list[Any], after: list[Any]) -> Pr
             )
         arrays = list(zip(was, now, strict=False)) if _are_both_pairs(was, now) else [(was, now)]
         if any(isinstance(one, ARRAYS) and not _identical(one, other) for one, other in arrays):
+            of_numpy = isinstance(was, np.ndarray)
+            how = (
+                "arrays, without += and"
+                if of_numpy
+                else "tensors, without +=, names that end in _ or"
+            )
             return Problem(
                 Kind.INPUT_CHANGED,
-                f"`{name}` was changed: compute into new tensors, without +=, names that end in _ "
-                "or assignments to x[...]",
+                f"`{name}` was changed: compute into new {how} assignments to x[...]",
             )
     return None
 

@@ -23,7 +23,7 @@ BESIDE_THE_NUMBERS: dict[Kind, Explanation] = {
     Kind.INPUT_CHANGED: Explanation(
         "inputs changed",
         "All numbers are right, but the caller finds an input changed afterwards. Which line "
-        "writes into a tensor that is not its own?",
+        "writes into an argument instead of something new?",
     ),
     Kind.MODE_CHANGED: Explanation(
         "modes left changed",
