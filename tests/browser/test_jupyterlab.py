@@ -113,7 +113,7 @@ def test_a_newcomer_reads_runs_and_opens_an_exercise(browser, lab):
         browser.page_source
         + (workspace / "exercises" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
     )
-    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "autograder.cell"):
+    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "grade("):
         assert secret not in page
 
 

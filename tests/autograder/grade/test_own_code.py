@@ -299,7 +299,7 @@ def test_a_right_notebook_is_asked_and_its_answers_are_judged(assignment, capsys
     texts = re.findall(r"^\d\. (.*?)\n\n   The answer", printed, re.MULTILINE | re.DOTALL)
     cells, names = [], {}
     for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code" and not re.search("assert|autograder", cell.source):
+        if cell.cell_type == "code" and not re.search(r"assert|autograder|check\(", cell.source):
             cells.append(cell.source)
             exec(cell.source, names)
     assert len(answers) == len(texts) == 2
