@@ -35,9 +35,7 @@ from autograder.probe.first_uses import get_ready_for
 from autograder.probe.probe import answer
 from autograder.probe.switches import as_at_the_start
 
-CALLS = re.compile(
-    r"^\s*(check|grade)\(", re.MULTILINE
-)  # of a cell that asks, and is nobody's answer
+CALLS = re.compile(r"^\s*(check|grade)\(", re.MULTILINE)
 NUMBERS = re.compile(r"[-−+]?[\d.]+(e[-+]?\d+)?|nan|inf|…")
 FAILED = (
     "The grader itself failed over `{part}`, which is no fault of yours: {fault}. Please tell your instructor, "
@@ -132,8 +130,8 @@ class Checker:
             self._decided, self._ran = {}, len(ran)
         if part.name in self._decided:
             return self._decided[part.name]
-        cells = _still_counting(ran)
-        if why := _why_not_run(part.name, ran, shell.user_ns, [*_names_of(assignment)]):
+        cells, parts = _still_counting(ran), [each.name for each in assignment.parts]
+        if why := _why_not_run(part.name, ran, shell.user_ns, parts):
             return nothing(part, why, Obstacle.MISSING)
         # decided first, since what is wrong with them is not charged once more
         earlier = {
@@ -212,7 +210,16 @@ def grade(assignment_name: str, part_name: str) -> float:
 def _ran_in(shell: Any) -> list[str]:
     """The cells that were run, without those that only ask."""
     ran = shell.history_manager.input_hist_raw if shell.history_manager else []
-    return [cell for cell in ran if cell.strip() and not CALLS.search(cell)]
+    return [cell for cell in ran if cell.strip() and not _only_asks(cell)]
+
+
+def _only_asks(cell: str) -> bool:
+    """Whether a cell is the course's own, with an example and a call: who asks below an answer has answered there."""
+    if not CALLS.search(cell):
+        return False
+    return all(
+        name.startswith("test_") or name == "grade" for name in Definitions.of((cell,)).statements
+    )
 
 
 def _still_counting(ran: list[str]) -> list[str]:
@@ -244,10 +251,6 @@ def _without(names: set[str], cell: str) -> str:
             node = type(node)(**{**vars(node), "names": rest})
         kept.append(node)
     return "\n".join(map(written_out, kept))
-
-
-def _names_of(assignment: Assignment) -> Iterator[str]:
-    return (part.name for part in assignment.parts)
 
 
 def _cell_that_defines(name: str) -> str:

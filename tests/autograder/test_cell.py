@@ -142,6 +142,14 @@ def test_an_earlier_part_that_was_not_run_is_not_called_wrong(monkeypatch):
     )
 
 
+def test_an_answer_in_the_cell_that_asks_is_decided_anew(kernel):
+    asks = '\n\ncheck("attention_weights")'
+    (_, told), *_ = kernel.run(OVER_COLUMNS + asks)  # a hint as well, where it was met before
+    assert "Softmax over the columns." in told
+    right = "def attention_weights(x):\n    return (x @ x.T).softmax(dim=1)"
+    assert kernel.run(right + asks) == [("shown", "✓ attention_weights: 3 of 3 points.")]
+
+
 def test_an_earlier_try_that_was_disallowed_does_not_count(kernel):
     asked = "return torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=1.0)"
     kernel.run(f"def helper(q, k, v):\n    {asked}")

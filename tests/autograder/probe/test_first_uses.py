@@ -78,7 +78,7 @@ shell = types.SimpleNamespace(
 cell.get_ipython = lambda: shell
 shell.user_ns["b"] = None
 part = types.SimpleNamespace(name="b", may_call=(), steps=(), signature="", reads=("", ""))
-cell.load = lambda _: types.SimpleNamespace(part=lambda _: part, name="a", course=types.SimpleNamespace(handed_out=lambda _: {}))
+cell.load = lambda _: types.SimpleNamespace(part=lambda _: part, parts=(part,), name="a", course=types.SimpleNamespace(handed_out=lambda _: {}))
 def decide(*_, **__):
     import torch
     before = len(sys.modules)
