@@ -17,7 +17,6 @@ from zoneinfo import ZoneInfo
 from dateutil import parser, tz
 from msgspec import Meta
 
-from autograder.batch.dates import zone_in
 from autograder.batch.kept import read_kept, write_kept
 from autograder.bounds import LONGEST_TIME
 
@@ -141,12 +140,3 @@ def add_zone_to(command: argparse.ArgumentParser) -> None:
         metavar="ZONE",
         help="of times that name none, as Europe/Berlin; if left out, that of term.toml, or else this machine's",
     )
-
-
-def zone_of(options: argparse.Namespace) -> tzinfo:
-    """The zone of times that name none: the one that is given, or the term's, or this machine's.
-
-    Raises:
-        CourseError: the term's is none.
-    """
-    return options.time_zone or zone_in(options.course) or tz.tzlocal()

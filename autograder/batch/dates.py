@@ -102,6 +102,15 @@ def zone_in(course: Path) -> tzinfo | None:
     return _zone(str(name), path) if name else None
 
 
+def zone_of(options: argparse.Namespace) -> tzinfo:
+    """The zone of times that name none: the one that is given, or the term's, or this machine's.
+
+    Raises:
+        CourseError: the term's is none.
+    """
+    return options.time_zone or zone_in(options.course) or tz.tzlocal()
+
+
 def lectures_of(course: Path) -> list[int]:
     """The numbers of a course folder's lectures."""
     names = (path.name.partition("_")[0] for path in course.glob("lectures/*_*.ipynb"))

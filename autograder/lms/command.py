@@ -7,7 +7,8 @@ import math
 import sys
 from pathlib import Path
 
-from autograder.batch.came_in import add_zone_to, zone_of
+from autograder.batch.came_in import add_zone_to
+from autograder.batch.dates import zone_of
 from autograder.errors import CourseError
 from autograder.files import write_whole
 from autograder.lms.summary import Summary

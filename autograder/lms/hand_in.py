@@ -13,7 +13,8 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from autograder.batch.came_in import Times, add_zone_to, zone_of
+from autograder.batch.came_in import Times, add_zone_to
+from autograder.batch.dates import zone_of
 from autograder.errors import CourseError
 from autograder.files import listed, printable
 
