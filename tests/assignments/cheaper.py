@@ -15,6 +15,9 @@ DEARER: dict[str, dict[str, str]] = {
     "stable_softmax": {
         "softmax_to_base_two_and_one_maximum": "one maximum is subtracted from all rows as well",
     },
+    "numpy_self_attention": {
+        "sentence_that_scales_its_input": "its sentence is another after the call",
+    },
     "scaled_dot_product_attention": {
         "attention_of_exponentials": "large scores overflow, also hidden ones",
     },
@@ -35,6 +38,9 @@ DEARER: dict[str, dict[str, str]] = {
     },
     "sample_next": {
         "zeros_for_removed": "its draws are its own, so where one word alone may come, none is seen to be the mistake's",
+    },
+    "shift_right": {
+        "shift_that_reads_a_copy_and_writes_the_targets": "it writes into the targets that it was given as well",
     },
     "greedy_decode": {
         "decoded_with_ends_that_cancel_out": "where ends come at once, it may also stop before max_len",
