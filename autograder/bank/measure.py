@@ -107,27 +107,31 @@ def pairs_of(part):
             yield one.name, other.name, both
 
 
-def measured(assignment, part):
-    """Try everything that is known of a part, on one drawing of inputs that is always the same.
+def tried_of(assignment, part):
+    """Everything that is known of a part: the bank's answers, the named mistakes, and a sample of pairs.
 
     Returns:
-        a list of outcomes: of the bank's answers, the named mistakes, and a sample of pairs.
+        (kind, what it is called, names, told, code) of each; what of the last three `outcome_of` needs.
     """
     tried = [
-        (RIGHT if given.right else WRONG, given.named, given.told, given.code)
+        (RIGHT if given.right else WRONG, given.code.__name__, given.named, given.told, given.code)
         for given in bank_of(assignment)
         if given.part == part.name
     ]
-    tried += [(MISTAKE, {mistake.name}, None, mistake.answer) for mistake in part.mistakes]
+    tried += [(MISTAKE, one.name, {one.name}, None, one.answer) for one in part.mistakes]
     pairs = sorted(pairs_of(part), key=lambda pair: pair[:2])
     sample = random.Random(part.name).sample(pairs, min(MOST_PAIRS, len(pairs)))
-    tried += [(PAIR, {one, other}, None, both) for one, other, both in sample]
+    return tried + [(PAIR, f"{one} + {two}", {one, two}, None, both) for one, two, both in sample]
+
+
+def measured(assignment, part):
+    """The outcomes of all that is known of a part, on one drawing of inputs that is always the same."""
     with ours_may_answer():
         return [
             outcome_of(
                 assignment, part, kind, verdict_on(assignment, part, code, ["0"]), names, told
             )
-            for kind, names, told, code in tried
+            for kind, _, names, told, code in tried_of(assignment, part)
         ]
 
 
