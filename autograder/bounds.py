@@ -78,12 +78,9 @@ LONGEST_COLOURED = 12_000  # characters of a cell whose code is shown in colours
 # of a student's page, which stays small enough for a mail and a telephone: characters of HTML
 ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
 
-# seconds of processor time: to read the code of one submission, for all that is looked for in it; to look at
-# the answers of a part, and to find a name for what is wrong with them; to clean a notebook, and to write its page;
-# to compare it with the course's own code; to find in a definition what its author can be asked; to read settings
-SECONDS_TO_READ, SECONDS_TO_JUDGE, SECONDS_TO_NAME = 10.0, 30.0, 30.0
-SECONDS_TO_CLEAN, SECONDS_TO_WRITE, SECONDS_TO_COMPARE = 20.0, 20.0, 2.0
-SECONDS_TO_ASK, SECONDS_FOR_SETTINGS = 5.0, 5.0
+# seconds of processor time to read and decide one submission; what is not decided by then waits for a person
+SECONDS_TO_DECIDE = 60.0
+SECONDS_TO_CLEAN, SECONDS_TO_COMPARE = 20.0, 2.0
 SECONDS_BETWEEN_ALARMS = 1.0
 
 MOST_MEMORY = 1 << 30  # bytes of the process, beyond what its imports take

@@ -12,15 +12,6 @@ from functools import cached_property
 
 from msgspec import structs
 
-from autograder.bounds import (
-    SECONDS_TO_JUDGE,
-    SECONDS_TO_NAME,
-    SECONDS_TO_READ,
-    Allowance,
-    OutOfTime,
-    in_time,
-    within,
-)
 from autograder.checks import source_rules
 from autograder.checks.cases import Step
 from autograder.checks.check import Assignment, Part
@@ -49,7 +40,6 @@ from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waive
 from autograder.faults import GraderError, note
 from autograder.probe.disallowed import Disallowed
 from autograder.probe.messages import Observation, Questions
-from autograder.probe.op_blocker import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
 
 Probe = Callable[[bytes], bytes]
@@ -122,7 +112,6 @@ def decide(
     handed_out: str = "",
     around: Surroundings = NOTHING_AROUND,
     asked_before: Iterable[str] = (),
-    time: Allowance | None = None,
     right_before: Iterable[str] = (),
 ) -> PartVerdict:
     """Decide one part of a submission.
@@ -139,23 +128,15 @@ def decide(
             not changed its code has not answered, also where it can be called.
         around: what else is in the notebook, for what is said of names that are not there.
         asked_before: what was asked of this submission, and between which cells.
-        time: in which the code of this submission is read, for all of its parts; if there is none, this
-            part has that of a submission. What was not read in it is as if it were not there.
         right_before: earlier parts that earned all their points. Where this one takes too long, it is
             decided with the reference in the place of those as well, if it earns more so.
     """
     cells = list(cells)
-    time = time or Allowance(SECONDS_TO_READ)
     disallowed = disallowed_in(assignment, part)
-    beside: tuple[tuple[str, str], ...] = ()
-    beside = time.spent_on(lambda: beside_as_text(cells, files or {}), otherwise=beside)
+    beside = beside_as_text(cells, files or {})
     rules = disallowed["names"], assignment.allowed_modules, part.may_call, beside
     packages = assignment.course.packages
-    # where there is no time to read it, what is closed while it runs has to do
-    used = time.spent_on(
-        lambda: source_rules.find(cells, part.name, *rules, packages),
-        otherwise=None,
-    )
+    used = source_rules.find(cells, part.name, *rules, packages)
     if used and used.of_course:
         *others, last = [f"`{module}`" for module in assignment.allowed_modules] or ["none"]
         free = f"{', '.join(others)} and {last}" if others else last
@@ -195,11 +176,7 @@ def decide(
                 return _with_substitutes(again)
             return nothing(part, str(reason), reason.obstacle)
     if all(item.actual.status == "missing" for item in alone.attempts):
-        why = time.spent_on(
-            lambda: why_missing(part.name, cells, around),
-            otherwise=f"No `{part.name}`: the notebook has too much code to find out why.",
-        )
-        return nothing(part, why, Obstacle.MISSING)
+        return nothing(part, why_missing(part.name, cells, around), Obstacle.MISSING)
     best = again if again and again.verdict.earned >= alone.verdict.earned else alone
     slow = {name for name in right_before if name in lent}
     if slow and best.late:
@@ -209,19 +186,15 @@ def decide(
             quicker = Trial(attempts, tuple(both), slow)
             if quicker.verdict.earned > best.verdict.earned:
                 return _with_substitutes(quicker)
-    untouched = not alone.all_right and time.spent_on(
-        lambda: is_as_handed_out(part.name, cells, handed_out), otherwise=False
-    )
-    hidden = ""
-    if alone.may_be_hidden:
-        hidden = time.spent_on(lambda: what_hides_it(part.name, cells), otherwise="")
+    untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
+    hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
 
     def elsewhere(verdict: PartVerdict) -> str:
         """What of the rest of the notebook belongs to what is wrong."""
         if verdict.right:
             return ""
-        lacks = time.spent_on(lambda: why_not_there(verdict.lacks, around), otherwise="")
-        later = time.spent_on(lambda: why_not_the_later_one(part.name, around), otherwise="")
+        lacks = why_not_there(verdict.lacks, around)
+        later = why_not_the_later_one(part.name, around)
         return " ".join(filter(None, (_with_your_own(failed - lent.keys()), lacks, later)))
 
     # an earlier part that is not answered says so when this one calls it
@@ -309,7 +282,7 @@ class Trial:
         why: dict[Step, Waived] = {}
         try:
             if part.charge_once:
-                why = in_time(SECONDS_TO_NAME, lambda: waived(attempts, lambda: self.found), why)
+                why = waived(attempts, lambda: self.found)
         except Exception as error:  # noqa: BLE001 (noted; each step is charged by itself)
             note(f"looking for steps of `{part.name}` that one mistake explains", error)
         for step in part.steps:
@@ -335,14 +308,10 @@ class Trial:
         if verdict.right:
             return verdict
         verdict = structs.replace(verdict, lacks=self.lacks)
-
-        def named() -> PartVerdict:
+        try:
             mistakes = mistakes_in(self.attempts, self.found)
             relations = () if mistakes else relations_in(self.attempts)
             return structs.replace(verdict, mistakes=mistakes, relations=relations)
-
-        try:
-            return in_time(SECONDS_TO_NAME, named, verdict)
         except Exception as error:  # noqa: BLE001 (noted; the points stand without a name)
             note(f"looking for what is wrong in `{self.part.name}`", error, undecided=False)
             return verdict
@@ -407,23 +376,16 @@ def _asked(
     )
     answers = probe(encode(questions))
     try:
-        return within(SECONDS_TO_JUDGE, lambda: _attempts_in(answers, drawn, disallowed))
+        return _attempts_in(answers, drawn, disallowed)
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
         raise NotAwarded(reason, Obstacle.STOPPED) from error
-    except OutOfTime:
-        reason = (
-            "The answers of this part are so large that the grader could not look at them in its time. "
-            "Do they hold more than the text asks for?"
-        )
-        raise NotAwarded(reason, Obstacle.STOPPED) from None
 
 
 def _attempts_in(answers: bytes, drawn: DrawnCases, disallowed: Disallowed) -> list[CaseRun]:
     """What has come back of each case, and what is wrong with it."""
     observations = observations_in(answers, len(drawn.requests))
-    may_be_said = {*disallowed["names"], *WRITTEN_TWICE}
-    used = next((seen.used for seen in observations if seen.used in may_be_said), "")
+    used = next((seen.used for seen in observations if seen.used in disallowed["names"]), "")
     if used:
         raise NotAwarded(_why_disallowed(drawn.part, used), Obstacle.DISALLOWED)
     drawn.refuse_stopped_reference()

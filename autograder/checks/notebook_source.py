@@ -427,11 +427,6 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
     return "".join(pieces), rest
 
 
-def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
-    """(name, source) of the Python files beside a notebook that a cell names, or such a file."""
-    return tuple((_module_of(name), source) for name, source in beside_as_text(cells, files))
-
-
 def beside_as_text(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
     """(relative name, source) of the same files."""
     read = read_beside(cells, files)
@@ -440,44 +435,33 @@ def beside_as_text(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tu
 
 def read_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The Python files beside a notebook that a cell names, or such a file; also those that cells write."""
-    beside = FilesBeside(files)
+    unnamed: dict[str, dict[str, bytes]] = {}  # by module
+    in_name: dict[str, frozenset[str]] = {}  # words, by module
     read: dict[str, bytes] = {}
+
+    def add(name: str, content: bytes) -> None:
+        module = _module_of(name)
+        unnamed.setdefault(module, {})[name] = content
+        in_name[module] = frozenset(re.findall(r"\w+", module))
+
+    for name, content in files.items():
+        if name.endswith(".py"):
+            add(name, content)
     for cell in cells:
-        read |= beside.named_by(cell)
-    return read
-
-
-class FilesBeside:
-    """The files of `read_beside`, by their plain relative names, while a notebook goes on; each is searched once."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._unnamed: dict[str, dict[str, bytes]] = {}  # by module
-        self._words: dict[str, frozenset[str]] = {}  # of each module's name
-        for name, content in files.items():
-            if name.endswith(".py"):
-                self._add(name, content)
-
-    def named_by(self, cell: str) -> dict[str, bytes]:
-        """What the next cell is the first to name, directly or through such a file; what it writes, it names."""
         if written := _written_by(cell):
-            self._add(*written)
-        todo, found = [cell], dict[str, bytes]()
-        while todo and self._unnamed:
+            add(*written)
+        todo = [cell]
+        while todo and unnamed:
             text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
             # so that a text is not searched once for each file
             words = set(re.findall(r"\w+", text))
-            near = [each for each in self._unnamed if self._words[each] <= words]
+            near = [one for one in unnamed if in_name[one] <= words]
             # a name of several words stands there somewhere; to look for its ends takes far longer
             for module in [one for one in near if one in words or one in text]:
-                for name, content in self._unnamed.pop(module).items():
-                    found[name] = content
+                for name, content in unnamed.pop(module).items():
+                    read[name] = content
                     todo.append(content.decode("utf-8", "replace"))
-        return found
-
-    def _add(self, name: str, content: bytes) -> None:
-        module = _module_of(name)
-        self._words[module] = frozenset(re.findall(r"\w+", module))
-        self._unnamed.setdefault(module, {})[name] = content
+    return read
 
 
 def _module_of(name: str) -> str:

@@ -28,6 +28,7 @@ class Obstacle(StrEnum):
     STOPPED = "stopped"
     ENDED = "ended"
     FAULT = "fault"
+    UNDECIDED = "undecided"
 
     @property
     def words(self) -> str:
@@ -51,6 +52,7 @@ WORDS = {
     Obstacle.STOPPED: "the notebook stopped before it",
     Obstacle.ENDED: "the notebook's process ended over it",
     Obstacle.FAULT: "the grader itself failed over it",
+    Obstacle.UNDECIDED: "the grader's time was up before it",
 }
 
 

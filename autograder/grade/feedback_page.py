@@ -7,7 +7,6 @@ the notebook as it was graded. Nothing that a student wrote is put there but esc
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -25,8 +24,6 @@ from autograder.bounds import (
     ROOM_FOR_CODE,
     ROOM_FOR_OUTPUTS,
     ROOM_FOR_TEXT,
-    SECONDS_TO_WRITE,
-    in_time,
 )
 from autograder.checks.rendering import pictured_step
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict
@@ -290,15 +287,7 @@ class Room:
 
     def __init__(self, most: int) -> None:
         self.left = most
-        self._seconds = SECONDS_TO_WRITE
         self._said = False
-
-    def make(self, render: Callable[[str], str], source: str) -> str:
-        """What is made of a source, as by `take`; one that takes too long has no room either."""
-        began = time.process_time()
-        html = in_time(self._seconds, lambda: render(source), None) if self._seconds > 0 else None
-        self._seconds -= time.process_time() - began if html is not None else self._seconds
-        return self.take(html)
 
     def take(self, html: str | None) -> str:
         """The HTML; where there is no room for it, a note the first time, and then nothing."""
@@ -357,18 +346,18 @@ def _fill(
             continue  # what the check says stands in the report
         if name == task.cell:
             render = code_as_html if cell.cell_type == "code" else text_as_html
-            section.answer = for_text.make(render, cell.source) if cell.source.strip() else ""
+            section.answer = for_text.take(render(cell.source)) if cell.source.strip() else ""
         elif name.startswith(TEST):
             # an example that only `check` would run did neither pass nor stop
             section.tests = "" if ASKS.search(cell.source) else code_as_html(cell.source)
             section.stopped, section.traceback = error_in(outputs)
         elif name or (cell.cell_type == "code" and defines.search(cell.source)):
-            section.code.append(for_code.make(code_as_html, cell.source))
+            section.code.append(for_code.take(code_as_html(cell.source)))
             section.outputs.extend(map(for_outputs.take, outputs_as_html(outputs)))
         elif cell.source not in given and cell.source.strip():
             code = cell.cell_type == "code"
             room, render = (for_code, code_as_html) if code else (for_text, text_as_html)
-            section.own.append(room.make(render, cell.source))
+            section.own.append(room.take(render(cell.source)))
             section.own.extend(map(for_outputs.take, outputs_as_html(outputs)))
 
 

@@ -8,27 +8,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
-from copy import deepcopy
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from msgspec import structs
 from nbformat import NotebookNode, from_dict
 
-from autograder.bounds import SECONDS_TO_READ, Allowance
 from autograder.checks.behaviour import Behaviour, behaviour_of, is_unexplained
 from autograder.checks.check import Assignment, Part
-from autograder.checks.decide import Probe, decide, disallowed_in, nothing
-from autograder.checks.introspection import UNREAD, introspects
+from autograder.checks.decide import decide, nothing
 from autograder.checks.missing import StoppedCell, Surroundings
-from autograder.checks.notebook_source import modules_beside
 from autograder.checks.rendering import as_bundle
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import Fault, collected, note
 from autograder.files import cut
 from autograder.grade.report import CHECK, error_in, grade_id_of
-from autograder.probe.disallowed import Disallowed
 from autograder.probe.messages import Ending
 from autograder.sandbox.client import KernelNotStarted
 from autograder.sandbox.forks import ZygoteError
@@ -62,12 +55,9 @@ SPENT = (
 
 HEADING = re.compile(r"^#{1,6}[^\S\n]+(.{1,80})", re.MULTILINE)
 UNDECIDED = "The grader itself failed over this part, which is no fault of yours. A person has to decide it."
-
-LOOKED_AT_AGAIN = (
-    "This notebook has `{tool}`, which is not among what is known to leave the process that runs it "
-    "alone, so the part was asked once more where all that it may not use is closed from the first cell "
-    "on. There it earned less, and that counts. If you need no `{tool}`, leave it out; if your own tests "
-    "of a library function stopped a cell, put them into a cell of their own."
+TOO_LONG = (
+    "The grader has used the time that it has for a whole notebook, and had not yet decided this part. A person "
+    "has to look at it. Does what you return hold far more than the text asks for?"
 )
 
 
@@ -82,27 +72,6 @@ class Kernel(Protocol):
 
     def close(self) -> None:
         """End it, and wait until its memory is free."""
-
-    def closed(self, disallowed: Disallowed) -> AbstractContextManager[Kernel]:
-        """Another one, for the same files, in which something is disallowed from the first cell on."""
-
-
-class Doubted(NamedTuple):
-    """A part that is to be asked again.
-
-    Attributes:
-        part: the part.
-        ask: decides it, by what the notebook held at its place.
-        disallowed: what no cell may use.
-        tool: with what the notebook could have opened that.
-        ran: cells before its place, with their numbers.
-    """
-
-    part: Part
-    ask: Callable[[Probe], PartVerdict]
-    disallowed: Disallowed
-    tool: str
-    ran: list[tuple[NotebookNode, int]]
 
 
 class Grading:
@@ -134,18 +103,15 @@ class Grading:
         self.verdicts: dict[str, PartVerdict] = {}
         self.faults: list[Fault] = []
         self._decided: list[tuple[NotebookNode, str]] = []
-        self._doubted: list[Doubted] = []
         self._cells: list[str] = []
         self._asked: list[str] = []  # parts, each with the number of cells before it
         self._own: list[str] = []  # those of them that are not the course's
-        self._ran: list[tuple[NotebookNode, int]] = []
         self._stopped_cells: list[StoppedCell] = []
         self._texts: list[str] = []
         self._below: list[str] = []
         self._named: set[str] = set()
         self._headings: dict[str, str] = {}  # below which a check stands, by its part
         self._stopped = ""
-        self._time_to_read = Allowance(SECONDS_TO_READ)
 
     @property
     def stopped(self) -> str:
@@ -178,7 +144,6 @@ class Grading:
             if not locked:
                 self._own.append(cell.source)
             if not self._stopped:
-                self._ran.append((cell, index))
                 try:
                     self.kernel.run(cell, index)
                 except NotebookStopped as stopped:
@@ -230,12 +195,30 @@ class Grading:
                 self._stop(stopped, cell, index)
                 return b""
 
-        ask = self._asker(part)
+        around = Surroundings(
+            tuple(self._stopped_cells),
+            tuple(self._texts),
+            tuple(self._below),
+            courses=tuple(cell for cell in self._cells if cell not in self._own),
+            parts=tuple(self.handed_out),
+            gone=name in self.handed_out and name not in self._named,
+            heading=self._headings.get(name, ""),
+        )
         with collected() as faults:
             try:
-                verdict = ask(probe)
-                if verdict.earned and not self._stopped:
-                    self._doubt(part, ask)
+                verdict = decide(
+                    self.assignment,
+                    part,
+                    probe,
+                    self._cells,
+                    failed_before=self._before(part, right=False),
+                    right_before=self._before(part, right=True),
+                    files=self.files,
+                    secret=self.secret,
+                    handed_out=self.handed_out.get(name, ""),
+                    around=around,
+                    asked_before=self._asked,
+                )
             except (KernelNotStarted, ZygoteError, OSError):
                 raise  # the machine's trouble, not this part's
             except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
@@ -249,92 +232,23 @@ class Grading:
         self._asked.append(f"{name} {len(self._cells)}")
         self._decided.append((cell, name))
 
-    def _asker(self, part: Part) -> Callable[[Probe], PartVerdict]:
-        """What decides a part by what a notebook holds at this place, in whichever kernel."""
-        cells, decided, asked = [*self._cells], {*self.verdicts}, [*self._asked]
-        around = Surroundings(
-            tuple(self._stopped_cells),
-            tuple(self._texts),
-            tuple(self._below),
-            courses=tuple(cell for cell in self._cells if cell not in self._own),
-            parts=tuple(self.handed_out),
-            gone=part.name in self.handed_out and part.name not in self._named,
-            heading=self._headings.get(part.name, ""),
-        )
-        return lambda probe: decide(
-            self.assignment,
-            part,
-            probe,
-            cells,
-            failed_before=self._before(part, decided, right=False),
-            right_before=self._before(part, decided, right=True),
-            files=self.files,
-            secret=self.secret,
-            handed_out=self.handed_out.get(part.name, ""),
-            around=around,
-            asked_before=asked,
-            time=self._time_to_read,
-        )
+    def leave_to_a_person(self, cells: Sequence[NotebookNode]) -> None:
+        """Let all wait that is not decided, since the time for it is up."""
+        for cell in cells:
+            name = graded_part(cell.source) if cell.cell_type == "code" else ""
+            if name and name not in self.verdicts:
+                part = self.assignment.part(name)
+                self.verdicts[name] = nothing(part, TOO_LONG, Obstacle.UNDECIDED)
+                self._decided.append((cell, name))
 
-    def _doubt(self, part: Part, ask: Callable[[Probe], PartVerdict]) -> None:
-        """Note that a part is to be asked again, where the notebook could open what is disallowed meanwhile."""
-        disallowed = disallowed_in(self.assignment, part)
-        tool = self._tool() if disallowed["names"] else ""
-        if tool:
-            self._doubted.append(Doubted(part, ask, disallowed, tool, [*self._ran]))
-
-    def _tool(self) -> str:
-        """With what the notebook so far could open again what is disallowed; empty if it has nothing of the kind."""
-        time, own = self._time_to_read, self._own
-        beside = time.spent_on(lambda: modules_beside(own, self.files), otherwise=None)
-        if beside is None:
-            return UNREAD
-        given = {*own}
-        of_course = [cell for cell in self._cells if cell not in given]
-        return introspects(own, beside, self.assignment.course.libraries, of_course, time)
-
-    def look_again(self) -> None:
-        """Ask again what a notebook could have opened, which comes last: a submission has one kernel at a time."""
-        if self._doubted:
-            self.kernel.close()
-        for doubted in self._doubted:
-            name = doubted.part.name
-            with collected() as faults:
-                try:
-                    self.verdicts[name] = self._looked_at_again(self.verdicts[name], doubted)
-                except (ZygoteError, OSError):
-                    raise  # the machine's trouble, not this part's
-                except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
-                    note(f"asking `{name}` again", error)
-            self.faults += faults
-            if any(fault.undecided for fault in faults):
-                self.verdicts[name] = nothing(doubted.part, UNDECIDED, Obstacle.FAULT)
-
-    def _looked_at_again(self, verdict: PartVerdict, doubted: Doubted) -> PartVerdict:
-        """The verdict that counts: of a kernel that is closed before its first cell runs, if that is less."""
-        part, tool = doubted.part, doubted.tool
-        try:
-            with self.kernel.closed(doubted.disallowed) as kernel:
-                for cell, index in doubted.ran:
-                    kernel.run(deepcopy(cell), index)
-                again = doubted.ask(kernel.ask)
-                kernel.close()
-        except NotebookStopped as stopped:
-            message = stopped.message.format(place="while it ran there")
-            again = nothing(part, f"The notebook{message}")
-        if again.earned >= verdict.earned:
-            return verdict
-        remark = " ".join(filter(None, (LOOKED_AT_AGAIN.format(tool=tool), again.remark)))
-        return structs.replace(again, remark=remark)
-
-    def _before(self, part: Part, decided: Collection[str], right: bool) -> list[str]:
+    def _before(self, part: Part, right: bool) -> list[str]:
         """Earlier parts, right or wrong, in whose place ours may be put; none if one was still to be decided.
 
         Ours may hold the answer to another earlier part, and a submission can keep what it sees.
         """
         parts = self.assignment.parts
         earlier = [other.name for other in parts[: parts.index(part)]]
-        if any(name not in decided for name in earlier):
+        if any(name not in self.verdicts for name in earlier):
             return []
         return [name for name in earlier if self.verdicts[name].right == right]
 

@@ -14,7 +14,6 @@ import random
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from msgspec import structs
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder.bounds import LONGEST_ASKED_ABOUT, LONGEST_CODE, SECONDS_TO_ASK, in_time
+from autograder.bounds import LONGEST_ASKED_ABOUT, LONGEST_CODE
 from autograder.checks.cases import Case
 from autograder.checks.check import Part
 from autograder.checks.course import course
@@ -33,7 +32,7 @@ from autograder.checks.drawn_cases import request_of
 from autograder.checks.notebook_source import UNREADABLE, written_out
 from autograder.checks.reply import observations_in
 from autograder.files import digest_of
-from autograder.grade.code_changes import Change, changes_in, lines_of
+from autograder.grade.code_changes import changes_in, lines_of
 from autograder.grade.grading import Kernel, NotebookStopped, graded_part
 from autograder.grade.self_check import NotGradable, answered_by, check_notebook, own_grading
 from autograder.probe.messages import AnyRequest, CallRequest, ModuleRequest, Questions
@@ -124,7 +123,7 @@ def drawn_from(
     by_line: list[OwnQuestion] = []
     by_change: list[list[OwnQuestion]] = []
     for part in parts:
-        source = in_time(SECONDS_TO_ASK, partial(_defined_in, own, part.name), "")
+        source = _defined_in(own, part.name)
         if part.example and 0 < len(source) <= LONGEST_ASKED_ABOUT:
             code = _OwnCode(kernel, part, part.example, source, drawn)
             by_line += code.after_which_line()
@@ -196,7 +195,7 @@ class _OwnCode:
         """The question after which line something is there, if there are several lines to choose from."""
         asked = [one for each in self.requests for one in (each, NOTED)]
         filled = self.source.replace("empty", "zeros")  # nobody knows what is there before
-        noting = in_time(SECONDS_TO_ASK, partial(_noting, filled), "")
+        noting = _noting(filled)
         if not noting:
             return
         noted = [self._plain(each) for each in self._results(noting, asked)[1::2]]
@@ -223,8 +222,7 @@ class _OwnCode:
     def changed(self) -> Iterator[OwnQuestion]:
         """A question for each change that moves a number and raises nothing."""
         right = self._results(self.source, self.requests)
-        none: list[Change] = []
-        changes = in_time(SECONDS_TO_ASK, partial(changes_in, self.source), none)
+        changes = changes_in(self.source)
         for change in self.drawn.sample(changes, min(MOST, len(changes))):
             line, new = change.line, change.made_in(self.lines[change.line - 1])
             found = self._certain("\n".join([*self.lines[: line - 1], new, *self.lines[line:]]))

@@ -23,10 +23,11 @@ from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
 
-from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT
+from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT, SECONDS_TO_DECIDE, in_time
+from autograder.checks.behaviour import Behaviour
 from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
-from autograder.checks.notebook_source import FilesBeside, forget
+from autograder.checks.notebook_source import forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import NO_ROOM, digest_of, write_whole
@@ -133,11 +134,16 @@ def grade_notebook(
     """
     began = time.perf_counter()
     grading.look_over(notebook.cells)
-    for index, cell in enumerate(notebook.cells):
-        tell(cell)
-        grading.take(cell, index)
-    behaviours = grading.behaviours()
-    grading.look_again()
+
+    def go_through() -> dict[str, Behaviour]:
+        for index, cell in enumerate(notebook.cells):
+            tell(cell)
+            grading.take(cell, index)
+        return grading.behaviours()
+
+    behaviours = in_time(SECONDS_TO_DECIDE, go_through, None)
+    if behaviours is None:
+        grading.leave_to_a_person(notebook.cells)
     seconds = time.perf_counter() - began
     given = grading.handed_out
     unanswered = [
@@ -172,7 +178,7 @@ def grade_notebook(
         unanswered=tuple(unanswered),
         verdicts=grading.verdicts,
         tests=errors_of_tests(notebook.cells),
-        behaviours=behaviours,
+        behaviours=behaviours or {},
         faults=tuple(grading.faults),
         seconds={"run": seconds},
     )
@@ -188,7 +194,8 @@ def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float |
     """What a cell earns by its part's verdict, or else by what it shows; None where a person must look."""
     verdict = verdicts.get(grade_id_of(cell).removeprefix(CHECK))
     if verdict and graded_part(cell.source):
-        return None if verdict.obstacle is Obstacle.FAULT else verdict.earned
+        waits = verdict.obstacle in (Obstacle.FAULT, Obstacle.UNDECIDED)
+        return None if waits else verdict.earned
     return shown_points(cell)
 
 
@@ -208,12 +215,11 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         limits: Limits,
         files: Mapping[str, bytes],
         disallowed_lists: Sequence[Disallowed] = (),
-        closed: Disallowed | None = None,
     ) -> None:
         self.kernels, self.limits, self.files = kernels, limits, files
-        self.disallowed_lists, self._closed = disallowed_lists, closed
+        self.disallowed_lists = disallowed_lists
         self.outputs = Outputs(limits.output)
-        self._beside, self._cpu = FilesBeside(files), limits.cpu
+        self._cpu = limits.cpu
         self._ran: list[Ran] = []
         self._running = True  # as far as it was
         self.kernel = self._started()
@@ -221,7 +227,7 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     def _started(self) -> KernelClient:
         limits = replace(self.limits, cpu=self._cpu)
         files = sorted(self.files.items())
-        return KernelClient(self.kernels, limits, files, self._closed, self.disallowed_lists)
+        return KernelClient(self.kernels, limits, files, self.disallowed_lists)
 
     def __exit__(self, *_: object) -> None:
         self.kernel.__exit__()
@@ -230,16 +236,11 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         self.kernel.process.kill()
         self.kernel.process.wait()
 
-    def closed(self, disallowed: Disallowed) -> SandboxedKernel:
-        return SandboxedKernel(
-            self.kernels, self.limits, self.files, self.disallowed_lists, disallowed
-        )
-
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)
         # its own id could hold what its source does not
         number, asks = f"cell-{len(self._ran) + 1}", grade_id_of(cell).startswith(TEST)
-        ran = Ran(cell.source, number, asks, self._beside.named_by(cell.source))
+        ran = Ran(cell.source, number, asks)
         with self._or_stopped():
             self._start_again_if_ended()
             done = ran.by(self.kernel, self.outputs.take)
@@ -312,17 +313,13 @@ class Ran(NamedTuple):
         source: the cell.
         number: what the kernel knows it by.
         asks: see `CellOrder`.
-        files: beside the notebook that it may import from here on.
     """
 
     source: str
     number: str
     asks: bool
-    files: dict[str, bytes]
 
     def by(self, kernel: KernelClient, take: Callable[[str, dict[str, Any]], None]) -> Done:
-        for name, content in self.files.items():
-            kernel.let_import(name, content)
         return kernel.run(self.source, self.number, take, self.asks)
 
 

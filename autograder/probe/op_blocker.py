@@ -1,19 +1,18 @@
 """Close what a part may not use, where every road to it ends, while the part is asked.
 
 An operation of PyTorch's is reached by many names and from many places: modules, TorchScript, other
-threads, under any mode. All of them pass its dispatcher, so that is where it is taken away. What the
-library computes in Python instead has its code replaced for as long: functions and classes of a disallowed
-name, and whole packages that write PyTorch's operations down once more, for its compilers and tests.
+threads, under any mode. All of them pass its dispatcher, so that is where it is taken away. Functions and
+classes of a disallowed name that are written in Python have their code replaced for as long. Whoever goes to
+more trouble than that could have pasted the course's own answer (`docs/THREATS.md`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
@@ -22,14 +21,6 @@ from typing import Any, NamedTuple, Self
 import torch
 
 from autograder.probe.disallowed import Disallowed
-
-# packages that write PyTorch's operations once more and that nothing else of it calls: closed is what
-# bears a disallowed name there, what it calls beside it, and all that a submission has imported itself
-WRITTEN_TWICE = (
-    "torch._decomp", "torch._higher_order_ops.flex_attention", "torch._inductor", "torch._numpy",
-    "torch._refs", "torch.ao.nn", "torch.nn.attention.experimental",
-    "torch.nn.attention.flex_attention", "torch.onnx.ops", "torch.testing._internal",
-)  # fmt: skip
 
 # where a kernel may stand that computes on this machine's processor
 KEYS = (
@@ -59,8 +50,6 @@ class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
         self._disallowed = disallowed
         self._operations: list[Any] = []
         self._codes: list[tuple[FunctionType, CodeType]] = []
-        self._late: dict[str, ModuleType] = {}
-        self._imported: tuple[int, object] = 0, None  # how many modules there are, and the last
 
     def __enter__(self) -> Self:
         names = tuple(self._disallowed["names"])
@@ -69,7 +58,6 @@ class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
                 self._close_operations(names)
                 self._close_functions(functions_of(names))
                 self._close_functions(own_functions(tuple(self._disallowed["libraries"]), names))
-                self.close_what_is_new()
             except BaseException:
                 self.__exit__()
                 raise
@@ -92,22 +80,6 @@ class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
                 _register(libraries[namespace], plain, key, self._refusal(name))
         self._operations = list(libraries.values())
 
-    def close_what_is_new(self) -> None:
-        """Close what PyTorch's modules hold that have been imported since; once imported, not anew."""
-        names = tuple(self._disallowed["names"])
-        imported = len(sys.modules), next(reversed(sys.modules.values()))
-        # the same object as last time: whether two are equal, a submission's own module may decide
-        if not names or (imported[0] == self._imported[0] and imported[1] is self._imported[1]):
-            return
-        self._imported = imported
-        now = _late_modules()
-        for place, module in self._late.items():
-            again = _written_twice(place)
-            if now.pop(place, None) is not module and again:
-                self.found.append(again)
-        self._late |= now
-        self._close_functions(_functions_in_late(now, names))
-
     def _close_functions(self, functions: Iterable[tuple[str, FunctionType]]) -> None:
         for name, function in functions:
             code = function.__code__
@@ -124,18 +96,6 @@ class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
 
         # who catches the error sees where it was raised, and there nothing else
         return FunctionType(refuse.__code__, {}, "refuse", None, refuse.__closure__)
-
-
-def close_for_good(disallowed: Disallowed) -> None:
-    """Close what is disallowed so that nothing in this process opens it again, before other code runs.
-
-    The registrations last as long as the process, and no object of Python's leads to them; what the
-    functions did before is gone.
-    """
-    closed = OpBlocker(disallowed)
-    closed.__enter__()
-    for registered in closed._operations:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(registered))
 
 
 # ------------------------------------------------------------------------------ operations
@@ -200,39 +160,24 @@ class Known(NamedTuple):
     """PyTorch's own functions in Python, as far as they are imported when this is made.
 
     Attributes:
-        modules: names of the modules.
         last: name of the module, PyTorch's or not, that was imported last.
         named: by name, the functions and classes that a module holds under it.
-        written_twice: functions of the packages that write operations once more, by
-            ``module.name``.
-        words: these names by their words.
     """
 
-    modules: frozenset[str]
     last: str
     named: dict[str, list[Any]]
-    written_twice: dict[str, FunctionType]
-    words: dict[str, list[str]]
 
 
 @cache
 def known() -> Known:
     """What is there before any submission runs, if it is asked for then."""
-    modules = _modules_of(("torch",))
     named: dict[str, list[Any]] = {}
-    twice: dict[str, FunctionType] = {}
-    for place, module in modules.items():
-        again = _written_twice(place)
+    for module in _modules_of(("torch",)).values():
         for name, value in list(vars(module).items()):
             # asked of its type, since some objects answer for others that are deprecated
             if issubclass(type(value), FunctionType | type):
                 named.setdefault(name, []).append(value)
-                for static in _static_methods(value):
-                    named.setdefault(static.__name__, []).append(static)
-                if again and value.__module__ == place:
-                    twice.update((f"{place}.{name}.{f.__name__}", f) for f in _functions_of(value))
-    last = next(reversed(sys.modules))
-    return Known(frozenset(modules), last, named, twice, _by_words(twice))
+    return Known(next(reversed(sys.modules)), named)
 
 
 def make_ready(disallowed: Disallowed) -> None:
@@ -250,50 +195,7 @@ def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]
     for name in names:
         for value in known().named.get(name, ()):
             found.update(dict.fromkeys(_functions_of(value), name))
-    for name in names:
-        for values in _named_like(name, known().named):
-            for value in values:
-                for function in _functions_of(value):
-                    found.setdefault(function, name)
-        for place in _having(_stem(name), known().words):
-            function = known().written_twice[place]
-            beside = [function.__globals__.get(used) for used in function.__code__.co_names]
-            for one in (function, *(one for one in beside if isinstance(one, FunctionType))):
-                if one is function or _written_twice(one.__module__):
-                    found.update(dict.fromkeys(_functions_of(one), name))
     return tuple((name, function) for function, name in found.items())
-
-
-def _named_like(name: str, named: Mapping[str, Any]) -> Iterator[Any]:
-    """What PyTorch has under names in which a disallowed one is, in whatever spelling."""
-    plain = _plain(_stem(name))
-    return (value for other, value in list(named.items()) if plain in _plain(other))
-
-
-def _plain(name: str) -> str:
-    """A name in one spelling: `SoftmaxTransform` and `_log_softmax` have ``softmax`` in theirs."""
-    return name.replace("_", "").lower()
-
-
-def _late_modules() -> dict[str, ModuleType]:
-    """PyTorch's modules that a submission has imported."""
-    early, late = known().modules, _modules_of(("torch",), known().last)
-    return {place: one for place, one in late.items() if place not in early}
-
-
-def _functions_in_late(
-    modules: dict[str, ModuleType], names: Iterable[str]
-) -> Iterator[tuple[str, FunctionType]]:
-    """(name, function) of what is disallowed in them, and all that writes operations once more."""
-    for place, module in modules.items():
-        again = _written_twice(place)
-        if again:
-            for value in list(vars(module).values()):
-                if getattr(value, "__module__", None) == place:
-                    yield from ((again, function) for function in _functions_of(value))
-        for name in names:
-            for value in _named_like(name, vars(module)):
-                yield from ((name, function) for function in _functions_of(value))
 
 
 def own_functions(
@@ -333,11 +235,6 @@ def _modules_of(packages: tuple[str, ...], after: str = "") -> dict[str, ModuleT
     }
 
 
-def _written_twice(place: str) -> str:
-    """The package of `WRITTEN_TWICE` that a module belongs to, if any."""
-    return next((one for one in WRITTEN_TWICE if f"{place}.".startswith(f"{one}.")), "")
-
-
 def _functions_of(value: Any) -> Iterator[FunctionType]:
     """A function and what it wraps, or the methods that a class itself defines.
 
@@ -354,13 +251,6 @@ def _functions_of(value: Any) -> Iterator[FunctionType]:
                 item = item.fget
             if isinstance(item, FunctionType) and item.__module__ == value.__module__:
                 yield from _functions_of(item)
-
-
-def _static_methods(value: Any) -> Iterator[FunctionType]:
-    if issubclass(type(value), type):
-        for item in list(vars(value).values()):
-            if isinstance(item, staticmethod) and type(item.__func__) is FunctionType:
-                yield item.__func__
 
 
 def _code_that_calls(refuse: Callable[..., Any], free: tuple[str, ...]) -> CodeType:

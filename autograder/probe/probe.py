@@ -97,7 +97,6 @@ def _observations(
             if step in late:
                 yield late[step]
                 continue
-            blocker.close_what_is_new()
             called.clear()
             # its author waits for each step, so one that takes too long has used up most of the others' time
             left = cpu if ends_process or not late else min(cpu, SECONDS_AFTER_A_LATE_STEP)

@@ -30,7 +30,6 @@ from autograder.sandbox.messages import (
     CellOrder,
     Done,
     FileOrder,
-    ImportOrder,
     Order,
     Output,
     ProbeOrder,
@@ -95,7 +94,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
 
     Args:
         files: (name, content) of the files beside the notebook, with plain relative names.
-        closed: what no code in it can use, from its first cell on.
         disallowed_lists: what it will be told to close while it is asked.
 
     Raises:
@@ -108,7 +106,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         zygote: ZygoteClient | FreshKernels,
         limits: Limits,
         files: Collection[tuple[str, bytes]] = (),
-        closed: Disallowed | None = None,
         disallowed_lists: Sequence[Disallowed] = (),
     ) -> None:
         self.limits = limits
@@ -124,7 +121,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             limits=None if zygote.isolation == bubblewrap.NONE else limits,
             confined=zygote.isolation == bubblewrap.FULL,
             modules=zygote.modules,
-            closed=closed,
             disallowed_lists=disallowed_lists,
             files=len(files),
         )
@@ -187,10 +183,6 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
                     return reply
                 if isinstance(reply, Output):
                     take(reply.kind, reply.content)
-
-    def let_import(self, name: str, content: bytes) -> None:
-        """Let a file beside the notebook be imported, with the content that was read; errors are those of `run`."""
-        self._send(ImportOrder(name), content)
 
     def ask(self, message: bytes, seen: list[bytes] | None = None) -> bytes:
         """What the probe answers to a message, which is encoded `Questions`; errors are those of `run`.

@@ -34,7 +34,6 @@ from autograder.probe.probe import answers
 from autograder.probe.probe import prepare as prepare_probe
 from autograder.probe.switches import as_at_the_start, note_start
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
-from autograder.sandbox.imports import Imports
 from autograder.sandbox.inert import make_inert, tell, unwrapped
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
@@ -46,14 +45,13 @@ from autograder.sandbox.messages import (
     CellOrder,
     Done,
     FileOrder,
-    ImportOrder,
     Order,
     Output,
     ProbeOrder,
     Ready,
     SpawnRequest,
 )
-from autograder.sandbox.preload import forget_folders, forget_what_nobody_finds, import_all, settle
+from autograder.sandbox.preload import forget_folders, import_all, settle
 from autograder.sandbox.rest import FLAGS, Rest
 
 OUTPUTS = (
@@ -143,7 +141,6 @@ def prepare(modules: Sequence[str]) -> None:
     import_all(modules)
     prepare_probe()
     shell().exercise()
-    forget_what_nobody_finds()
     forget_folders()
 
 
@@ -183,6 +180,8 @@ def _take_files(channel: Channel[Order], number: int) -> None:
                 place = Path(name)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(content)
+                if place.suffix == ".py":
+                    get_ready_for(content.decode(errors="replace"))
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -224,14 +223,9 @@ class Shell:
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
-        imports = Imports(Path.cwd())
-        imports.restrict()
         try:
             while True:
                 match channel.receive():
-                    case ImportOrder(name), content:
-                        get_ready_for(content.decode(errors="replace"))
-                        imports.let(name, content)
                     case ProbeOrder() as order, questions:
                         self._answer(order, questions)
                     case CellOrder() as order, _:

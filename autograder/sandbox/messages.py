@@ -33,7 +33,6 @@ class SpawnRequest(Struct, frozen=True, kw_only=True):
     limits: Limits | None = None
     confined: bool = False
     modules: tuple[str, ...] = ()
-    closed: Disallowed | None = None
     disallowed_lists: Sequence[Disallowed] = ()
     files: int = 0
 
@@ -47,12 +46,6 @@ class Order(Struct, frozen=True, tag_field="do"):
 
 class FileOrder(Order, frozen=True, tag="file"):
     """Write the file beside it under a plain relative name."""
-
-    name: str
-
-
-class ImportOrder(Order, frozen=True, tag="import"):
-    """Let the file of this name be imported with the content beside it, which was read."""
 
     name: str
 
@@ -77,7 +70,7 @@ class ProbeOrder(Order, frozen=True, tag="probe"):
     seconds: float
 
 
-ORDERS: Any = FileOrder | ImportOrder | CellOrder | ProbeOrder
+ORDERS: Any = FileOrder | CellOrder | ProbeOrder
 
 
 # ------------------------------------------------------------------------- what a kernel says

@@ -9,13 +9,11 @@ import random
 import sys
 import time
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from msgspec import structs
 
 from autograder import patches
-from autograder.probe import op_blocker, roads
 from autograder.probe.messages import ModuleRequest, Observation, Questions
 from autograder.probe.runners import run_case
 from autograder.probe.wire import decode, encode
@@ -61,24 +59,6 @@ def import_all(modules: Sequence[str]) -> None:
     except TypeError:
         # a traceback reads and analyses the whole files that it passes through
         FormattedTB("Context").structured_traceback(*sys.exc_info())
-    roads.close_all()
-
-
-def forget_what_nobody_finds() -> None:
-    """Let no notebook import what some package has found in a place of its own, as debuggers do.
-
-    What decides looks for a module as Python does, and takes a notebook at its word with what is not there.
-    """
-    for name, module in list(sys.modules.items()):
-        first = name.partition(".")[0]
-        in_a_file = getattr(module, "__file__", None) is not None
-        if in_a_file and first != "__main__" and not _is_found(first):
-            del sys.modules[name]
-
-
-@cache
-def _is_found(package: str) -> bool:
-    return any(finder.find_spec(package, None) is not None for finder in sys.meta_path)
 
 
 def forget_folders() -> None:
@@ -135,8 +115,6 @@ def settle(start: SpawnRequest) -> None:
         keep_to(start.limits)
         keep_threads_to(start.limits)
     os.chdir(start.cwd)
-    if start.closed:
-        op_blocker.close_for_good(start.closed)
     seed = time.time_ns() ^ os.getpid()
     random.seed(seed)
     import numpy

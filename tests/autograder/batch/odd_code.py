@@ -162,46 +162,6 @@ ANSWERS = {
 WEIGHTS = "def attention_weights(x):\n    {how}"
 BATCH = "def self_attention(query, key, value):\n    {how}"
 NAMED = "'scaled_dot' + '_product_attention'"
-LIBRARYS = "getattr(torch.nn.functional, '_'.join(['scaled', 'dot', 'product', 'attention']))(query, key, value, scale=1.0)"
-FETCH = BATCH.format(how=f"open_up()\n    return {LIBRARYS}")
-OPENS = "            for wall in frame.f_locals.values():\n                if type(wall).__name__ == 'OpBlocker': wall.__exit__()\n"
-# ways to open what is closed while a part is asked, so that the library's own answer can be called
-OPENED = {
-    "by_frames": (
-        "import sys\ndef open_up():\n        frame = sys._getframe()\n        while frame:\n"
-        f"{OPENS}            frame = frame.f_back\n{FETCH}"
-    ),
-    "by_an_error": (
-        "def open_up():\n    try: 1 / 0\n    except ZeroDivisionError as error:\n        frame = error.__traceback__.tb_frame\n"
-        f"        while frame:\n{OPENS}            frame = frame.f_back\n{FETCH}"
-    ),
-    "by_a_module_in_a_module": (
-        "def open_up():\n        frame = torch.sys._getframe()\n        while frame:\n"
-        f"{OPENS}            frame = frame.f_back\n{FETCH}"
-    ),
-    "by_garbage": (
-        "import gc\ndef open_up():\n    gc.unfreeze()\n    for thing in gc.get_objects():\n"
-        f"        if type(thing).__name__ == 'OpBlocker': thing.__exit__()\n{FETCH}"
-    ),
-    "by_new_code": (
-        "import gc, types\ngc.unfreeze()\nfor thing in gc.get_objects():\n    if type(thing) is types.FunctionType and 'op_blocker' in thing.__code__.co_filename:\n"
-        "        if thing.__name__ == '__enter__': thing.__code__ = (lambda self: self).__code__\n"
-        f"        if thing.__name__ == 'close_what_is_new': thing.__code__ = (lambda self: None).__code__\ndef open_up(): pass\n{FETCH}"
-    ),
-    "by_another_wall": (
-        "import autograder.probe.op_blocker as wall\nwall.OpBlocker.__enter__ = lambda self: self\n"
-        f"wall.OpBlocker.close_what_is_new = lambda self: None\ndef open_up(): pass\n{FETCH}"
-    ),
-    "by_name": (
-        "def open_up():\n    kept = __import__('g' + 'c')\n    kept.unfreeze()\n    for thing in getattr(kept, 'get_' + 'objects')():\n"
-        f"        if type(thing).__name__ == 'OpBlocker': thing.__exit__()\n{FETCH}"
-    ),
-    "by_annotations": (
-        "from functools import singledispatch\nfound = []\n@singledispatch\ndef open_up(x=0):\n    for thing in found[0].get_objects():\n"
-        "        if type(thing).__name__ == 'OpBlocker': thing.__exit__()\n@open_up.register\n"
-        f"def other(x: \"found.append(__import__('gc')) or int\"): pass\n{FETCH.replace('open_up()', 'found[0].unfreeze(); open_up(None)')}"
-    ),
-}  # fmt: skip
 # way -> (part, code); each earns nothing in that part, and everything in the others
 FETCHED = {
     "import": (PARTS[0], WEIGHTS.format(how="import course_utils.attention as a; return a.attention_weights(x)")),
@@ -283,11 +243,6 @@ FETCHED = {
         "unit = torch.jit.CompilationUnit('''def f(q, k, v):\n    return torch._C._nn.ATTEND(q, k, v, scale=1.0)'''.replace('ATTEND', 'scaled_dot' + '_product_attention'))\n"
         + BATCH.format(how="return unit.f(query, key, value)")
     )),
-    "a_kernel_kept": (PARTS[2], (
-        "kept = torch.library.get_kernel('aten::_scaled_dot' + '_product_flash_attention_for_cpu', 'CPU')\nkeys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)\n"
-        + BATCH.format(how="return kept.call_boxed(keys, query[:, None], key[:, None], value[:, None], scale=1.0)[0][:, 0]")
-    )),
-    **{f"opened_{way}": (PARTS[2], code) for way, code in OPENED.items()},
     "native_multihead": (PARTS[2], BATCH.format(how="return torch._native_multi_head_attention(query, key, value)[0]")),
 }  # fmt: skip
 # what stands in a file beside the notebook

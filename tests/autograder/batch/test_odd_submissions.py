@@ -114,7 +114,7 @@ def test_what_is_fetched_earns_nothing(odd, way):
     assert not row.failed and not row.needs_person
     assert row.parts[part] == 0, row
     assert row.parts[PARTS[3]] == row.possible[PARTS[3]], row  # and nothing else is lost
-    if way in LIBRARY and way not in ("multihead", "forward_door", "a_kernel_kept"):
+    if way in LIBRARY and way not in ("multihead", "forward_door"):
         assert any("is the answer itself" in reason for reason in row.reasons), row
 
 

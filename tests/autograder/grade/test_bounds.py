@@ -19,22 +19,18 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from autograder import bounds
-from autograder.bounds import Allowance, OutOfTime, in_time, within
+from autograder.bounds import OutOfTime, in_time, within
 from autograder.checks import notebook_source
-from autograder.checks.introspection import UNREAD, introspects
 from autograder.checks.missing import StoppedCell, Surroundings, what_hides_it, why_not_there
 from autograder.checks.notebook_source import (
     Definitions,
     forget,
-    modules_beside,
     read_beside,
     statements_of,
 )
 from autograder.grade import sanitize
 from autograder.grade.feedback_page import (
-    NO_ROOM,
     Plan,
-    Room,
     Task,
     code_as_html,
     feedback_page,
@@ -124,9 +120,8 @@ def on_a_page(source):
 
 
 def looked_at(*cells):
-    """Read cells as for a part, and as for what could look into the process."""
+    """Read cells as for a part."""
     Definitions.of(cells)
-    introspects(cells)
     forget()
 
 
@@ -214,7 +209,7 @@ KINDS = {
         lambda: read(cell_type="code", source="", outputs=[{"": 0}] * 1_500_000), 6, 700
     ),
     "files that name each other": (
-        lambda: modules_beside(["m0"], {f"m{n}.py": b"m1 a" * 20_000 for n in range(100)}), 3, 64
+        lambda: read_beside(["m0"], {f"m{n}.py": b"m1 a" * 20_000 for n in range(100)}), 3, 64
     ),
     "a file that no cell of many names": (
         lambda: read_beside(["a b c d " * 1_000] * 2_000, {"never.py": b""}), 3, 64
@@ -254,7 +249,6 @@ KINDS = {
     "a notebook of many cells": (
         lambda: refused(b'{"nbformat":4,"cells":[' + b"{}," * (15 * MEBIBYTE) + b"{}]}"), 2, 160
     ),
-    "braces in a text that is filled in": (lambda: introspects(['"' + "{" * 190_000 + '".format(1)']), 1, 32),
     "much code in many functions": (
         lambda: what_hides_it("f", [
             "\n".join(f"{' ' * n}def {'g' if n else 'f'}():" for n in range(98)) + "\n" + " " * 98 + "a;" * 30_000
@@ -265,14 +259,8 @@ KINDS = {
             ["a b " * 49_000] * 10, {f"{'-'.join(f'{n:09b}').translate({48: 'a', 49: 'b'})}.py": b"" for n in range(1, 300)}
         ), 3, 64
     ),
-    "modules that are looked for": (
-        lambda: introspects(
-            ["".join(f"import q{n}\n" for n in range(k, k + 10_000)) for k in range(0, 60_000, 10_000)],
-            time=Allowance(2),
-        ), 4, 200
-    ),
     "long names of files": (
-        lambda: modules_beside(["1"] * 1_990, {f"{'a ' * 97}{n:03}.py": b"" for n in range(300)}), 1, 32
+        lambda: read_beside(["1"] * 1_990, {f"{'a ' * 97}{n:03}.py": b"" for n in range(300)}), 1, 32
     ),
 }  # fmt: skip
 
@@ -643,23 +631,6 @@ def test_a_text_that_takes_too_long_is_shown_as_it_was_typed(monkeypatch):
     Sanitize().preprocess(notebook, {})
     assert "<pre>&#42;slow&#42; &lt;i&gt;</pre>" in notebook.cells[0].source
     assert notebook.cells[1].outputs[0].text == TOO_SLOW
-
-
-def test_a_page_has_no_room_for_what_takes_too_long(monkeypatch):
-    monkeypatch.setattr("autograder.grade.feedback_page.SECONDS_TO_WRITE", 0.2)
-    room = Room(1_000)
-    assert room.make(lambda source: f"<p>{source}</p>", "quick") == "<p>quick</p>"
-    assert room.make(lambda source: busy(5) or source, "slow") == NO_ROOM
-    assert room.make(lambda source: f"<p>{source}</p>", "quick") == ""
-
-
-def test_stages_that_share_their_time_have_none_once_it_is_used_up():
-    time_left = Allowance(0.3)
-    assert time_left.spent_on(lambda: busy(0.1) or "done", "not done") == "done"
-    assert time_left.spent_on(lambda: busy(5) or "done", "not done") == "not done"
-    assert time_left.spent_on(lambda: "done", "not done") == "not done"
-    assert introspects(["x = 1"], time=time_left) == UNREAD
-    assert introspects(["x = 1"], time=Allowance(5)) == ""
 
 
 def test_a_cell_of_more_statements_than_are_read_defines_nothing():

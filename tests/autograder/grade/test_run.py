@@ -9,8 +9,11 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.utils import compute_checksum
 
-from assignments import allowed_modules
+from assignments import allowed_modules, load
+from autograder.bounds import OutOfTime
+from autograder.checks.decide import decide
 from autograder.checks.verdicts import Obstacle
+from autograder.grade import grading
 from autograder.grade.messages import Job, ReleasedCell
 from autograder.grade.report import report_in
 from autograder.grade.run import run_job
@@ -102,6 +105,24 @@ def test_a_fresh_kernel_does_what_a_forked_one_does(forked, student):
     other = graded(fresh, ASSIGNMENT, text, released, isolation=bubblewrap.NONE)
     assert one.verdicts == other.verdicts and one.scores == other.scores
     assert shown(one) == shown(other)
+
+
+def test_what_takes_the_grader_too_long_waits_for_a_person_and_the_rest_stands(forked, monkeypatch):
+    late = load(ASSIGNMENT).parts[2].name
+
+    def slow(assignment, part, *given, **named):
+        if part.name == late:
+            raise OutOfTime
+        return decide(assignment, part, *given, **named)
+
+    monkeypatch.setattr(grading, "decide", slow)
+    text, released = nbformat.writes(submission("right_loops")), released_cells(ASSIGNMENT)
+    report = graded(forked(ASSIGNMENT), ASSIGNMENT, text, released)
+    [*before, third, fourth] = [
+        report.scores[f"check_{part.name}"] for part in load(ASSIGNMENT).parts
+    ]
+    assert all(before) and third is fourth is None
+    assert "A person has to look at it" in report.verdicts[late].remark
 
 
 AVERAGES = """

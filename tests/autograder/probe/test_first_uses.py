@@ -57,7 +57,6 @@ def test_a_cell_that_will_use_it_has_it_imported(use, zygote):
 def test_a_file_that_will_use_it_has_it_imported(zygote):
     files = [("helper.py", COUNTS.format(use=USES["assert_close"]).encode())]
     with KernelClient(zygote, Limits(), files) as kernel:
-        kernel.let_import(*files[0])
         kernel.run("from helper import f", "id", lambda *_: None)
         assert modules_that_come(kernel) <= FEW
 

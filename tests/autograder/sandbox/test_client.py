@@ -76,7 +76,6 @@ def test_cells_are_counted_and_show_what_they_show(kernel):
 def test_files_lie_beside_the_notebook(zygote):
     files = [("helper.py", b"helped = 3"), ("data/deep/er.bin", bytes(range(256)))]
     with KernelClient(zygote, Limits(), files) as kernel:
-        kernel.let_import(*files[0])
         assert printed(kernel, "import helper; print(helper.helped)") == "3\n"
         assert printed(kernel, "print(len(open('data/deep/er.bin', 'rb').read()))") == "256\n"
 
