@@ -7,6 +7,7 @@ what it found into the gradebook.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -20,6 +21,7 @@ from traitlets import Enum
 from autograder.batch.classroom import job_of, job_of_class
 from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.settings import Settings
+from autograder.batch.sheets import Sheets
 from autograder.errors import CourseError
 from autograder.grade.release_history import read_history
 from autograder.grade.report import Report
@@ -58,6 +60,9 @@ class Grade(NbGraderPreprocessor):
             job = job_of(course / "submitted" / names["student"] / assignment, whole)
         except InvalidSubmission as problem:
             raise CourseError(str(problem)) from None
+        kept = course / "grading" / assignment
+        kept.mkdir(parents=True, exist_ok=True)
+        job = replace(job, sheet=Sheets(kept).of(names["student"], job.digest))
         result = attempt(job, own_kernels(job.isolation, job.modules))
         if result.broken:
             raise CourseError(result.broken)

@@ -30,6 +30,7 @@ from autograder.batch.run import digest_of_class, run_jobs
 from autograder.batch.run_lock import logged, nothing_lost, only_one
 from autograder.batch.score_changes import ScoreChanges
 from autograder.batch.settings import Settings
+from autograder.batch.sheets import Sheets
 from autograder.batch.student_result import StudentResult
 from autograder.batch.whose_notebook import another_instead
 from autograder.checks.course import course as taught_course
@@ -119,12 +120,14 @@ def grade_and_compare(
             if not (some or settings.dry_run):
                 recorder.let_go(students)
             whole = job_of_class(course, assignment, tuple(regrade.cells), settings)
+            sheets = Sheets(kept, keep=not settings.dry_run)
 
             def jobs() -> Iterator[tuple[str, Job | Report]]:
                 for student in students:
                     folder = course / "submitted" / student / assignment
                     try:
-                        yield student, job_of(folder, whole)
+                        job = job_of(folder, whole)
+                        yield student, replace(job, sheet=sheets.of(student, job.digest))
                     except InvalidSubmission as problem:
                         yield student, problem.report
                     except Exception as error:  # noqa: BLE001 (one student's folder stops nobody)

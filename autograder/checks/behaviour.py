@@ -1,6 +1,6 @@
 """What an answer does on inputs that the whole class has in common, so that answers can be grouped by it.
 
-Inputs of checks differ by submission, so two wrong answers that do the same return other numbers. Where
+Inputs of checks differ by run, so two wrong answers that do the same return other numbers. Where
 nothing tells what is wrong with an answer, it is asked once more, on inputs that depend on the course and
 the part alone. Nothing is decided by that.
 """

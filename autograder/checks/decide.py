@@ -72,7 +72,8 @@ def seed_of(
     """A seed that differs by submission, and can be computed again by who knows the secret.
 
     All that a submission's code can see of itself counts, bit by bit: cells, files, and what was asked
-    of it before, so that what one has noted of its inputs is of no use to another.
+    of it before, so that what one has noted of its inputs is of no use to another. Where all of a class are
+    asked the same, the name of their sheet stands for the cells.
     """
     whole = hashlib.sha256()
     for texts in ([secret, assignment], cells, asked_before):
@@ -108,26 +109,24 @@ def decide(
     cells: Iterable[str],
     failed_before: Iterable[str] = (),
     files: Mapping[str, bytes] | None = None,
-    secret: str = "",
+    seed: int | None = None,
     handed_out: str = "",
     around: Surroundings = NOTHING_AROUND,
-    asked_before: Iterable[str] = (),
     right_before: Iterable[str] = (),
 ) -> PartVerdict:
     """Decide one part of a submission.
 
     Args:
         probe: takes encoded `Questions` and returns the encoded observations.
-        cells: source of the student's code cells, read for what is disallowed and for the seed.
+        cells: source of the student's code cells, read for what is disallowed.
         failed_before: earlier parts that did not earn all their points. Where this part calls one of
             them, it is decided with the reference in their place, unless it earns more without, so
             that one error is not charged twice.
         files: what lies beside the notebook, by relative name; read as the cells are.
-        secret: the course's own, for `seed_of`.
+        seed: by which inputs are drawn; by the cells, if there is none.
         handed_out: source of the part's cell as students got it; empty if that is not known. Who has
             not changed its code has not answered, also where it can be called.
         around: what else is in the notebook, for what is said of names that are not there.
-        asked_before: what was asked of this submission, and between which cells.
         right_before: earlier parts that earned all their points. Where this one takes too long, it is
             decided with the reference in the place of those as well, if it earns more so.
     """
@@ -148,7 +147,7 @@ def decide(
         )
     if used:
         return nothing(part, _why_disallowed(part, used.message, used.where), Obstacle.DISALLOWED)
-    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files, asked_before)
+    seed = seed_of(f"{assignment.name}/{part.name}", cells) if seed is None else seed
     drawn = drawn_for(part, seed)
     lent = {
         name: source_of(earlier.reference, assignment.course.libraries)

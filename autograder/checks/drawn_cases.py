@@ -1,4 +1,4 @@
-"""What one submission is asked about a part: the cases with its own inputs, and what is right."""
+"""What is asked about a part: the cases with inputs drawn for a seed, and what is right."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def is_left_to_chance(item: CaseRun) -> bool:
     return item.case.random and bool(by_chance)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)  # those of an assignment, also with ours in the place of earlier parts
 def drawn_for(part: Part, seed: int) -> DrawnCases:
     """The cases of a part, drawn for a seed; they are the same for whoever has the same seed."""
     return DrawnCases(part, seed)

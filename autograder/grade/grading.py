@@ -15,7 +15,7 @@ from nbformat import NotebookNode, from_dict
 
 from autograder.checks.behaviour import Behaviour, behaviour_of, is_unexplained
 from autograder.checks.check import Assignment, Part
-from autograder.checks.decide import decide, nothing
+from autograder.checks.decide import decide, nothing, seed_of
 from autograder.checks.missing import StoppedCell, Surroundings
 from autograder.checks.rendering import as_bundle
 from autograder.checks.verdicts import Obstacle, PartVerdict
@@ -82,6 +82,7 @@ class Grading:
         assignment: the checks of the one that it answers.
         files: what lies beside the notebook, by relative name.
         secret: the course's own, for `seed_of`.
+        sheet: of inputs, that all submissions of a run have in common; without one, each has inputs of its own.
         handed_out: source of the solution cells as students got them, by the names of their parts.
 
     Attributes:
@@ -96,9 +97,10 @@ class Grading:
         files: Mapping[str, bytes] | None = None,
         secret: str = "",
         handed_out: Mapping[str, str] | None = None,
+        sheet: str = "",
     ) -> None:
         self.kernel, self.assignment = kernel, assignment
-        self.files, self.secret = files or {}, secret
+        self.files, self.secret, self.sheet = files or {}, secret, sheet
         self.handed_out = handed_out or {}
         self.verdicts: dict[str, PartVerdict] = {}
         self.faults: list[Fault] = []
@@ -214,10 +216,9 @@ class Grading:
                     failed_before=self._before(part, right=False),
                     right_before=self._before(part, right=True),
                     files=self.files,
-                    secret=self.secret,
+                    seed=self._seed(part),
                     handed_out=self.handed_out.get(name, ""),
                     around=around,
-                    asked_before=self._asked,
                 )
             except (KernelNotStarted, ZygoteError, OSError):
                 raise  # the machine's trouble, not this part's
@@ -231,6 +232,12 @@ class Grading:
         self.verdicts[name] = verdict
         self._asked.append(f"{name} {len(self._cells)}")
         self._decided.append((cell, name))
+
+    def _seed(self, part: Part) -> int:
+        name = f"{self.assignment.name}/{part.name}"
+        if self.sheet:
+            return seed_of(name, [self.sheet], self.secret)
+        return seed_of(name, self._cells, self.secret, self.files, self._asked)
 
     def leave_to_a_person(self, cells: Sequence[NotebookNode]) -> None:
         """Let all wait that is not decided, since the time for it is up."""

@@ -56,6 +56,7 @@ class Job:
         limits: what the notebook may use.
         modules: of the course, those that it may import.
         secret: the course's own, which the inputs of checks depend on.
+        sheet: of inputs, see `batch.sheets`; without one, they depend on the submission.
         own_text: digests of the assignment's Markdown, see `files.digest_of`.
         remark: what is to be said of the submission in any case.
         course: the package that holds the assignment.
@@ -71,6 +72,7 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     modules: tuple[str, ...] = ()
     secret: str = ""
+    sheet: str = ""
     own_text: tuple[str, ...] = ()
     remark: str = ""
     course: str = USUAL

@@ -74,7 +74,7 @@ def run_job(job: Job, kernels: Kernels) -> Report:
     prepared = time.perf_counter()
     with SandboxedKernel(kernels, job.limits, job.files, disallowed_lists_of(assignment)) as kernel:
         handed_out = solution_cells(job.released)
-        grading = Grading(kernel, assignment, job.files, job.secret, handed_out)
+        grading = Grading(kernel, assignment, job.files, job.secret, handed_out, job.sheet)
         report = grade_notebook(notebook, grading, job.own_text, added=restored.added)
     report = replace(
         report,

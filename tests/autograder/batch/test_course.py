@@ -98,7 +98,7 @@ def inputs(secret):
         return encode([])
 
     assignment = load(ASSIGNMENT)
-    decide(assignment, assignment.parts[0], probe, ["x = 1"], secret=secret)
+    decide(assignment, assignment.parts[0], probe, ["x = 1"], seed=seed_of("a2", ["x = 1"], secret))
     return [request.arguments[0].tolist() for request in sent]
 
 
