@@ -3,7 +3,9 @@
 What the authors' guide says is tried line by line in `tests/build/test_contributing.py`.
 """
 
+import contextlib
 import csv
+import io
 import json
 import re
 import shlex
@@ -14,6 +16,7 @@ from functools import cache
 import nbformat
 import pytest
 
+from autograder.__main__ import main
 from autograder.sandbox import bubblewrap, limits
 from sources.links import dead_links
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
@@ -113,8 +116,10 @@ def refuse_unknown_job(words):
 
 @cache
 def help_of(command):
-    asked = [sys.executable, *command.split(), "--help"]
-    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), pytest.raises(SystemExit):
+        main([*command.removeprefix("-m autograder ").split(), "--help"])
+    return said.getvalue()
 
 
 def refuse_unknown_flags(words, told):

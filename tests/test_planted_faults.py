@@ -22,6 +22,7 @@ SUM = "def add(one, other):\n    return one + other\n"
 TEST = "from sums import add\n\ndef test_a_sum():\n    assert add(2, 3) == 5\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("new", "found"), [("one - other", True), ("other + one", False)])
 def test_a_fault_is_found_if_a_test_fails_and_is_taken_back(tmp_path, new, found):
     (tmp_path / "sums.py").write_text(SUM)

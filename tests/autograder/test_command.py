@@ -67,6 +67,7 @@ def test_wide_characters_keep_the_columns_apart():
     assert padded("王", 3) == "王 "
 
 
+@pytest.mark.long
 def test_a_misnamed_file_is_a_line_of_the_table_and_no_error_of_make(course, capsys):
     notebook = course / "submitted" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
     shutil.copy(notebook, notebook.with_name("final_version (1).ipynb"))

@@ -36,7 +36,11 @@ def drawn(notebook):
     return [output for output in outputs if "image/png" in output.get("data", {})]
 
 
-@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [LECTURES[0], *(pytest.param(path, marks=pytest.mark.long) for path in LECTURES[1:])],
+    ids=lambda path: path.stem,
+)
 def test_exported_pages_give_every_picture_its_alt_text(path):
     notebook = built(path)
     page = Page(HTMLExporter().from_notebook_node(notebook)[0])

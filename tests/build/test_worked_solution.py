@@ -113,6 +113,7 @@ def test_a_part_without_named_mistakes_says_what_it_is_for():
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_command_writes_a_notebook_that_runs_and_a_page(tmp_path, capsys):
     assert main(["solution", f"{ASSIGNMENT}/", "--course", str(ROOT), "--to", str(tmp_path)]) == 0
     path = tmp_path / f"{ASSIGNMENT}_solution.ipynb"

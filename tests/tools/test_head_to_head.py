@@ -34,6 +34,9 @@ def reference_of(task):
     return load(task.assignment).part(task.part).reference
 
 
+pytestmark = pytest.mark.long
+
+
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_ours_and_the_right_answers_are_right_there(task):
     assert is_right_for(task, reference_of(task))

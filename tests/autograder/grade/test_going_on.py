@@ -57,7 +57,10 @@ def asked(kernel, numbers, steps):
     return decode(answers, list[Observation])
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(
+    "ending",
+    [pytest.param(one, marks=[] if how else pytest.mark.long) for one, how in ENDINGS.items()],
+)
 def test_what_ends_or_holds_up_a_process_costs_its_own_step_alone(forked, ending):
     with SandboxedKernel(forked, QUICK, {"helper.py": b"helped = 3"}) as kernel:
         kernel.run(new_code_cell("import helper"), 0)

@@ -347,6 +347,7 @@ def test_a_call_that_hears_no_alarm_is_stuck(quick):
         call(quick)
 
 
+@pytest.mark.long
 def test_a_loop_in_c_dies_by_its_processor_time_which_is_known(zygote):
     with KernelClient(zygote, Limits(seconds_per_cell=1)) as kernel:
         run(kernel, "import time\nwhile time.process_time() < 0.5: pass")
@@ -422,6 +423,7 @@ def test_a_notebook_that_counts_in_its_own_way_has_no_number(kernel, count):
     assert done.count is None
 
 
+@pytest.mark.long
 def test_a_flood_of_frames_ends_with_the_cells_time(quick):
     flood = DEAF.replace(
         "time.sleep(1)", "channel.send({'type': 'output', 'kind': 'stream', 'content': {}})"
@@ -437,6 +439,7 @@ def test_a_flood_of_frames_ends_with_the_cells_time(quick):
     assert number > 100
 
 
+@pytest.mark.long
 def test_a_flood_of_frames_does_not_stand_for_answers(quick):
     run(
         quick,
