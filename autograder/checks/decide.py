@@ -5,29 +5,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 
 from msgspec import structs
 
 from autograder.checks import source_rules
-from autograder.checks.cases import Step
 from autograder.checks.check import Assignment, Part
-from autograder.checks.credit import waived
-from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in
 from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
-from autograder.checks.explain.differences import relations_in
 from autograder.checks.explain.result_types import ARRAYS
 from autograder.checks.follow_through import source_of
-from autograder.checks.heatmaps import pictured
-from autograder.checks.judge import in_words, problem_with
+from autograder.checks.judge import problem_with
 from autograder.checks.missing import (
     NOTHING_AROUND,
     Surroundings,
     is_as_handed_out,
-    is_unanswered,
     what_hides_it,
     why_missing,
     why_not_the_later_one,
@@ -36,8 +28,9 @@ from autograder.checks.missing import (
 )
 from autograder.checks.notebook_source import beside_as_text
 from autograder.checks.reply import observations_in, refuse_forged
-from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
-from autograder.faults import GraderError, note
+from autograder.checks.trial import Trial
+from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict
+from autograder.faults import GraderError
 from autograder.probe.disallowed import Disallowed
 from autograder.probe.messages import Observation, Questions
 from autograder.probe.wire import WireError, encode
@@ -108,13 +101,13 @@ def decide(
     probe: Probe,
     cells: Iterable[str],
     failed_before: Iterable[str] = (),
+    right_before: Iterable[str] = (),
     files: Mapping[str, bytes] | None = None,
     seed: int | None = None,
     handed_out: str = "",
     around: Surroundings = NOTHING_AROUND,
-    right_before: Iterable[str] = (),
 ) -> PartVerdict:
-    """Decide one part of a submission.
+    """Decide one part of a submission: read it, ask it, and where it builds on an error, ask it once more with ours.
 
     Args:
         probe: takes encoded `Questions` and returns the encoded observations.
@@ -122,198 +115,141 @@ def decide(
         failed_before: earlier parts that did not earn all their points. Where this part calls one of
             them, it is decided with the reference in their place, unless it earns more without, so
             that one error is not charged twice.
+        right_before: earlier parts that earned all their points. Where this one takes too long, it is
+            decided with the reference in the place of those as well, if it earns more so.
         files: what lies beside the notebook, by relative name; read as the cells are.
         seed: by which inputs are drawn; by the cells, if there is none.
         handed_out: source of the part's cell as students got it; empty if that is not known. Who has
             not changed its code has not answered, also where it can be called.
         around: what else is in the notebook, for what is said of names that are not there.
-        right_before: earlier parts that earned all their points. Where this one takes too long, it is
-            decided with the reference in the place of those as well, if it earns more so.
     """
     cells = list(cells)
-    disallowed = disallowed_in(assignment, part)
-    beside = beside_as_text(cells, files or {})
-    rules = disallowed["names"], assignment.allowed_modules, part.may_call, beside
-    packages = assignment.course.packages
-    used = source_rules.find(cells, part.name, *rules, packages)
-    if used and used.of_course:
-        *others, last = [f"`{module}`" for module in assignment.allowed_modules] or ["none"]
-        free = f"{', '.join(others)} and {last}" if others else last
-        return nothing(
-            part,
-            f"This part has `{used.message}`{used.where}. Of the course's own modules, {free} may be imported here; "
-            "write this part yourself, and all you have around it can stay.",
-            Obstacle.DISALLOWED,
-        )
-    if used:
-        return nothing(part, _why_disallowed(part, used.message, used.where), Obstacle.DISALLOWED)
+    if refused := _refused(assignment, part, cells, files or {}):
+        return refused
     seed = seed_of(f"{assignment.name}/{part.name}", cells) if seed is None else seed
-    drawn = drawn_for(part, seed)
-    lent = {
-        name: source_of(earlier.reference, assignment.course.libraries)
-        for name in part.may_call
-        if (earlier := assignment.part(name)).lend
-    }
+    asker = Asker(assignment, part, probe, seed)
     failed = {*part.may_call}.intersection(failed_before)
-    ours = {name: source for name, source in lent.items() if name in failed}
-    again: Trial | None = None  # with ours in place
-    if ours:
-        with contextlib.suppress(NotAwarded):  # it may do better with the student's own
-            again = Trial(_asked(drawn, probe, disallowed, ours), tuple(ours))
-    if again and not again.stood_in:  # none of ours was called, so this was the trial without them
-        alone, again = again, None
-    elif again and again.all_right:
+    try:
+        alone, again = asker.without_and_with_ours(failed)
+    except NotAwarded as reason:
+        return nothing(part, str(reason), reason.obstacle)
+    if again and not alone:
         return _with_substitutes(again)
-    else:
-        # the inputs of a first trial may have been noted, with what ours make of them
-        other = drawn_for(part, seed + 1) if ours else drawn
-        try:
-            alone = Trial(_asked(other, probe, disallowed, {}))
-        except NotAwarded as reason:
-            # what is disallowed may be an earlier part's doing, which costs points there
-            if again:
-                return _with_substitutes(again)
-            return nothing(part, str(reason), reason.obstacle)
-    if all(item.actual.status == "missing" for item in alone.attempts):
+    assert alone
+    if alone.missing:
         return nothing(part, why_missing(part.name, cells, around), Obstacle.MISSING)
     best = again if again and again.verdict.earned >= alone.verdict.earned else alone
-    slow = {name for name in right_before if name in lent}
-    if slow and best.late:
-        both = {name: source for name, source in lent.items() if name in failed | slow}
-        with contextlib.suppress(NotAwarded):
-            attempts = _asked(drawn_for(part, seed + 2), probe, disallowed, both)
-            quicker = Trial(attempts, tuple(both), slow)
-            if quicker.verdict.earned > best.verdict.earned:
-                return _with_substitutes(quicker)
+    quicker = asker.with_ours_for_slow(failed, {*right_before}) if best.late else None
+    if quicker and quicker.verdict.earned > best.verdict.earned:
+        return _with_substitutes(quicker)
     untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
     hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
-
-    def elsewhere(verdict: PartVerdict) -> str:
-        """What of the rest of the notebook belongs to what is wrong."""
-        if verdict.right:
-            return ""
-        lacks = why_not_there(verdict.lacks, around)
-        later = why_not_the_later_one(part.name, around)
-        return " ".join(filter(None, (_with_your_own(failed - lent.keys()), lacks, later)))
-
     # an earlier part that is not answered says so when this one calls it
     if again and not alone.all_right and not untouched and not again.unanswered:
         verdict = _better_of(alone, again)
-        return _with_remark(verdict, hidden or elsewhere(verdict))
-    if alone.unanswered and hidden:
+    elif alone.unanswered and hidden:
         return nothing(part, hidden, Obstacle.NONE)
-    if alone.unanswered:
-        return nothing(part, why_unanswered(part.name, cells), Obstacle.UNANSWERED)
-    if untouched:
-        return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
-    verdict = alone.with_names(alone.verdict)
-    return _with_remark(verdict, hidden or elsewhere(verdict))
+    elif alone.unanswered or untouched:
+        why = why_unanswered(part.name, cells, untouched and not alone.unanswered)
+        return nothing(part, why, Obstacle.UNANSWERED)
+    else:
+        verdict = alone.with_names(alone.verdict)
+    if not verdict.right and not hidden:
+        own = _with_your_own(failed - asker.lent.keys())
+        lacks, later = (
+            why_not_there(verdict.lacks, around),
+            why_not_the_later_one(part.name, around),
+        )
+        hidden = _joined(own, lacks, later)
+    return structs.replace(verdict, remark=_joined(verdict.remark, hidden))
 
 
-def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:
-    """The verdict with a further remark."""
-    return structs.replace(verdict, remark=" ".join(filter(None, (verdict.remark, more))))
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
-class Trial:
-    """A part that was asked once: what it earns, and which mistakes and relations tell why.
+def _refused(
+    assignment: Assignment, part: Part, cells: list[str], files: Mapping[str, bytes]
+) -> PartVerdict | None:
+    """The verdict on a part whose code is read to use what it may not; None where it does not."""
+    used = source_rules.find(
+        cells,
+        part.name,
+        disallowed_in(assignment, part)["names"],
+        assignment.allowed_modules,
+        part.may_call,
+        beside_as_text(cells, files),
+        assignment.course.packages,
+    )
+    if not used:
+        return None
+    why = _why_disallowed(part, used.message, used.where)
+    if used.of_course:
+        *others, last = [f"`{module}`" for module in assignment.allowed_modules] or ["none"]
+        free = f"{', '.join(others)} and {last}" if others else last
+        why = (
+            f"This part has `{used.message}`{used.where}. Of the course's own modules, {free} may be imported here; "
+            "write this part yourself, and all you have around it can stay."
+        )
+    return nothing(part, why, Obstacle.DISALLOWED)
 
-    The substitutes are earlier parts in whose place ours were, some of them because they are slow.
+
+class Asker:
+    """Asks one submission about a part, with its own earlier parts or with ours in their place.
+
+    Attributes:
+        lent: source of those of our earlier parts that may stand in.
     """
 
-    def __init__(
-        self,
-        attempts: list[CaseRun],
-        substitutes: tuple[str, ...] = (),
-        slow: Collection[str] = (),
-    ) -> None:
-        self.part = attempts[0].part
-        self.attempts, self.substitutes, self.slow = attempts, substitutes, slow
-
-    @property
-    def stood_in(self) -> tuple[str, ...]:
-        """Those of the substitutes that were called."""
-        called = {name for item in self.attempts for name in item.actual.stood_in}
-        return tuple(name for name in self.substitutes if name in called)
-
-    @property
-    def all_right(self) -> bool:
-        return not any(item.problem for item in self.attempts)
-
-    @property
-    def late(self) -> bool:
-        """Whether some case took too long."""
-        return any(item.actual.status == "timeout" for item in self.attempts)
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether nothing but the released line was reached."""
-        return all(
-            item.actual.error is not None and is_unanswered(item.actual.error)
-            for item in self.attempts
-        )
-
-    @property
-    def lacks(self) -> str:
-        """A global name that is not there, without which no case comes to an end; empty if there is none."""
-        errors = [item.actual.error for item in self.attempts if item.problem]
-        messages = {
-            error.message if error and error.type == "NameError" else "" for error in errors
+    def __init__(self, assignment: Assignment, part: Part, probe: Probe, seed: int) -> None:
+        self.part, self._probe, self._seed = part, probe, seed
+        self._disallowed = disallowed_in(assignment, part)
+        self.lent = {
+            name: source_of(earlier.reference, assignment.course.libraries)
+            for name in part.may_call
+            if (earlier := assignment.part(name)).lend
         }
-        found = re.match(r"name '(\w+)' is not defined", messages.pop()) if messages else None
-        return found[1] if found and not messages else ""
 
-    @property
-    def may_be_hidden(self) -> bool:
-        """Whether an answer that was written may not have been reached."""
-        errors = [item.actual.error for item in self.attempts]
-        return any(error is not None and error.type == "NotImplementedError" for error in errors)
+    def without_and_with_ours(self, failed: set[str]) -> tuple[Trial | None, Trial | None]:
+        """A trial with the student's own parts, and one with ours in the place of wrong ones that it calls.
 
-    @cached_property
-    def found(self) -> Diagnosis | None:
-        """The named mistakes that are behind all of it."""
-        return diagnosis_of(self.attempts)
+        The first is None where the second says all: it is right, or the other is not awarded, since what is
+        disallowed may be an earlier part's doing, which costs points there.
 
-    @cached_property
-    def verdict(self) -> PartVerdict:
-        """The points of each step: all, or none and the first case on which it failed."""
-        part, attempts, steps = self.part, self.attempts, []
-        why: dict[Step, Waived] = {}
+        Raises:
+            NotAwarded: there is neither.
+        """
+        ours = [name for name in self.lent if name in failed]
+        again: Trial | None = None
+        if ours:
+            with contextlib.suppress(NotAwarded):  # it may do better with the student's own
+                again = self._trial(0, ours)
+        if (
+            again and not again.stood_in
+        ):  # none of ours was called, so this was the trial without them
+            return again, None
+        if again and again.all_right:
+            return None, again
         try:
-            if part.charge_once:
-                why = waived(attempts, lambda: self.found)
-        except Exception as error:  # noqa: BLE001 (noted; each step is charged by itself)
-            note(f"looking for steps of `{part.name}` that one mistake explains", error)
-        for step in part.steps:
-            wrong = next((item for item in attempts if item.step is step and item.problem), None)
-            if wrong:
-                told = wrong.case.label, in_words(wrong), *pictured(wrong)
-                kept = why.get(step, Waived.NO)
-                earned = step.points if kept else 0.0
-                steps.append(StepVerdict(step.asks, earned, step.points, *told, kept))
-            else:
-                steps.append(StepVerdict(step.asks, step.points, step.points))
-        obstacle = Obstacle.TIME_LIMIT if self.late else Obstacle.NONE
-        if any(item.actual.ended for item in attempts):
-            obstacle = Obstacle.ENDED
-        each = not part.charge_once and sum(not step.earned for step in steps) > 1
-        remark = "In this course, each step that is wrong is charged." if each else ""
-        return PartVerdict(
-            part.name, part.signature, tuple(steps), (), remark, part.reads, obstacle=obstacle
-        )
+            # the inputs of a first trial may have been noted, with what ours make of them
+            return self._trial(1 if ours else 0), again
+        except NotAwarded:
+            if again:
+                return None, again
+            raise
 
-    def with_names(self, verdict: PartVerdict) -> PartVerdict:
-        """A verdict on this part with the names of what is wrong here, or how results differ."""
-        if verdict.right:
-            return verdict
-        verdict = structs.replace(verdict, lacks=self.lacks)
-        try:
-            mistakes = mistakes_in(self.attempts, self.found)
-            relations = () if mistakes else relations_in(self.attempts)
-            return structs.replace(verdict, mistakes=mistakes, relations=relations)
-        except Exception as error:  # noqa: BLE001 (noted; the points stand without a name)
-            note(f"looking for what is wrong in `{self.part.name}`", error, undecided=False)
-            return verdict
+    def with_ours_for_slow(self, failed: set[str], right: set[str]) -> Trial | None:
+        """A trial with ours also in the place of earlier parts that are right; None where there is none of these."""
+        slow = right & self.lent.keys()
+        if slow:
+            with contextlib.suppress(NotAwarded):
+                return self._trial(2, [name for name in self.lent if name in failed | slow], slow)
+        return None
+
+    def _trial(self, number: int, ours: Iterable[str] = (), slow: Collection[str] = ()) -> Trial:
+        lent = {name: self.lent[name] for name in ours}
+        drawn = drawn_for(self.part, self._seed + number)
+        return Trial(_asked(drawn, self._probe, self._disallowed, lent), tuple(lent), slow)
 
 
 def _better_of(alone: Trial, again: Trial) -> PartVerdict:

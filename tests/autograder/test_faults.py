@@ -14,7 +14,7 @@ from autograder import faults
 from autograder.bank.measure import ours_may_answer
 from autograder.batch.classroom import grade_and_compare
 from autograder.batch.engine import engine_for
-from autograder.checks import decide, heatmaps, judge
+from autograder.checks import decide, heatmaps, judge, trial
 from autograder.checks.verdicts import Obstacle
 from autograder.grade import grading
 from autograder.grade.messages import from_json, to_json
@@ -67,9 +67,9 @@ STAGES = {
     "the probe": (runners.RUNNERS, CallRequest, RIGHT, True),
     "the reference's reports": (decide.DrawnCases, "refuse_stopped_reference", RIGHT, True),
     "the comparison": (judge, "strict_differences", RIGHT, True),
-    "what is charged once": (decide, "waived", WRONG, True),
-    "names": (decide, "mistakes_in", WRONG, False),
-    "relations": (decide, "diagnosis_of", WRONG, True),
+    "what is charged once": (trial, "waived", WRONG, True),
+    "names": (trial, "mistakes_in", WRONG, False),
+    "relations": (trial, "diagnosis_of", WRONG, True),
     "pictures": (heatmaps, "_pairs", WRONG, False),
     "the decision": (grading, "decide", RIGHT, True),
 }

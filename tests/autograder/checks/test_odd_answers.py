@@ -8,6 +8,7 @@ from msgspec import structs
 from assignments import known, load
 from autograder.bounds import in_time
 from autograder.checks import decide as deciding
+from autograder.checks import trial
 from autograder.checks.decide import decide
 from autograder.checks.drawn_cases import drawn_for
 from autograder.faults import collected
@@ -97,13 +98,9 @@ def test_nobody_stumbles_over_an_odd_answer(assignment, name, monkeypatch):
 
     monkeypatch.setattr(deciding, "drawn_for", noted)
     # whether names are found is for other tests
-    find, relate = deciding.diagnosis_of, deciding.relations_in
-    monkeypatch.setattr(
-        deciding, "diagnosis_of", lambda runs: in_time(0.1, lambda: find(runs), None)
-    )
-    monkeypatch.setattr(
-        deciding, "relations_in", lambda runs: in_time(0.1, lambda: relate(runs), ())
-    )
+    find, relate = trial.diagnosis_of, trial.relations_in
+    monkeypatch.setattr(trial, "diagnosis_of", lambda runs: in_time(0.1, lambda: find(runs), None))
+    monkeypatch.setattr(trial, "relations_in", lambda runs: in_time(0.1, lambda: relate(runs), ()))
     changes = {
         **{kind: ("value", change) for kind, change in VALUES.items()},
         **{f"{kind} as arguments": ("arguments", change) for kind, change in ARGUMENTS.items()},
