@@ -22,6 +22,8 @@ Wrong = TypeVar("Wrong")
 RIGHT_ANSWERS, WRONG_ANSWERS = 1, 3  # of a part, at most
 # and those without which a step would not be lost
 BESIDE = ("EvenWidthsOnly", "NoModule", "NetworkForFloat32Input")
+# wrong ones behind which two mistakes are looked for, for ten seconds each
+DEAR = ("a_fate_for_each_column", "ablated_and_frozen", "as_arrays_of_numpy", "patched_and_frozen")
 
 
 def first_of_each(
@@ -47,7 +49,7 @@ def mistakes_in_sample(assignment: str, part: str) -> list[Mistake]:
 @cache
 def answers_in_sample(assignment: str, part: str) -> list[Answer]:
     """The answers of a part's bank that are always tried."""
-    bank = [one for one in bank_of(assignment) if one.part == part]
+    bank = [one for one in bank_of(assignment) if one.part == part and name_of(one) not in DEAR]
     right = sorted((one for one in bank if one.right and not one.slow), key=name_of)
     wrong = first_of_each([one for one in bank if not one.right], name_of, lambda one: (one.told,))
     beside = [one for one in wrong[WRONG_ANSWERS:] if name_of(one) in BESIDE]

@@ -7,7 +7,6 @@ from assignments import allowed_modules
 from autograder.grade.grading import NotebookStopped
 from autograder.grade.messages import Job
 from autograder.grade.run import SandboxedKernel, run_job
-from autograder.probe.disallowed import NOTHING_DISALLOWED
 from autograder.probe.messages import CallRequest, Ending, Observation, Questions
 from autograder.probe.wire import decode, encode
 from autograder.sandbox import client, kernels
@@ -93,15 +92,6 @@ def test_all_processes_of_a_notebook_share_its_processor_time(forked):
         with pytest.raises(NotebookStopped, match="the time of a whole notebook"):
             for _ in range(5):
                 assert asked(kernel, [2], [0])[0].status == "timeout"
-
-
-def test_what_is_asked_again_from_the_first_cell_on_has_all_the_time_of_a_notebook(forked):
-    limits = Limits(seconds=5)
-    with SandboxedKernel(forked, limits, {}) as kernel:
-        kernel.kernel._spent = 1_000.0
-        with kernel.closed(NOTHING_DISALLOWED) as other:
-            other.run(new_code_cell("x = 1"), 0)
-            assert other.kernel.limits == limits
 
 
 def test_a_right_answer_that_takes_its_time_earns_all_points_on_a_busy_machine(forked):

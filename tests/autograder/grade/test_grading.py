@@ -1,10 +1,6 @@
 """Which of ours may stand in for a wrong part, and what else a verdict depends on."""
 
-import contextlib
-import math
-
 import pytest
-import torch
 from nbformat.v4 import new_code_cell
 
 from assignments import known, load
@@ -12,7 +8,6 @@ from autograder.grade.grading import Grading
 from autograder.probe.messages import Questions
 from autograder.probe.probe import answer
 from autograder.probe.wire import decode
-from tests.autograder.batch.odd_files import RIGHT
 
 BUILDING = [
     (name, part.name)
@@ -49,45 +44,6 @@ def asked_in(assignment, parts, files=None):
     for index, part in enumerate(parts):
         grading.take(check(assignment, part), index)
     return kernel.asked
-
-
-class Doubtful(Wrong):
-    """A kernel with a right answer; notes when it and those that are closed for it begin and end."""
-
-    def __init__(self, assignment, log, name):
-        super().__init__(assignment)
-        answers = {}
-        exec(RIGHT["attention_weights"], {"torch": torch, "math": math}, answers)
-        self.names |= answers
-        self.log, self.name = log, name
-        log.append(f"{name} begins")
-
-    def close(self):
-        self.log.append(f"{self.name} ends")
-
-    @contextlib.contextmanager
-    def closed(self, disallowed):
-        assert disallowed["names"]
-        yield Doubtful("a2_self_attention", self.log, "another")
-
-    def run(self, cell, index):
-        self.log.append(f"{self.name} runs {cell.source}")
-
-
-def test_a_kernel_is_let_go_before_another_asks_again():
-    log = []
-    grading = Grading(Doubtful("a2_self_attention", log, "the first"), load("a2_self_attention"))
-    tool = "import inspect"
-    grading.take(new_code_cell(tool), 0)
-    grading.take(check("a2_self_attention", "attention_weights"), 1)
-    grading.take(new_code_cell("x = 1"), 2)
-    grading.look_again()
-    grading.finish()
-    assert grading.verdicts["attention_weights"].earned == 3
-    assert log == [
-        "the first begins", f"the first runs {tool}", "the first runs x = 1", "the first ends",
-        "another begins", f"another runs {tool}", "another ends",
-    ]  # fmt: skip
 
 
 def stood_in(message):
