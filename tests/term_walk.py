@@ -29,9 +29,13 @@ from autograder.batch.came_in import Times
 from autograder.batch.course import open_assignment
 from tests.autograder.batch.living import Living, grade_id, without_import
 from tests.autograder.lms import TITLE, archive, canvas_export, course_with, worksheet, written
+from tests.course_copy import blocks_in, run
 from tests.sample_class import ISOLATION, ROOT, hand_in, new_course, place_for, submission
 
 A2, A3, A4 = "a2_self_attention", "a3_scaled_dot_product_attention", "a4_masks"
+KEEP, BRING_BACK, NEXT_TERM = blocks_in(
+    "living_course.md", "Keep a course, bring it back, and begin the next term"
+)
 TERM = f"""pass_at = 50
 zone = "Europe/Berlin"
 [due]
@@ -171,8 +175,8 @@ def walked() -> Walk:
             new_course(Path("last_term"), name)
         with Path("last_term/nbgrader_config.py").open("a") as config:
             config.write(f"{PENALTY}\nc.PercentADay.grace_hours = 2\n")
-        walk.type("next-term course --course last_term")
-        os.chdir("course")
+        run(Path("last_term"), NEXT_TERM)
+        os.chdir("next_term")
         teach(walk, Path.cwd())
     walk.rows.sort(key=lambda row: row.number)
     return walk
@@ -334,11 +338,10 @@ def teach(walk: Walk, course: Path) -> None:
     tried = total("hana", A4)
     walk.type(f"grade {A4}")
     walk.type("term")
-    walk.type("archive ../course.zip")
-    walk.type("restore ../course.zip ../moved")
+    run(course, f"{KEEP}\n{BRING_BACK}")
     moved, _ = walk.type("term --course ../moved")
     same = marks_file.read_bytes() == Path("../moved", marks_file).read_bytes()
-    walk.row(12, "a regrade tried first; archived and restored",
+    walk.row(12, "a regrade tried first; kept and brought back",
         said=told(said, "points changed: check_shift_right 2 → 3", "nothing was written"),
         hana=(((8, 8), (8, 9)), (tried, total("hana", A4))), moved=((0, True), (moved, same)))  # fmt: skip
 

@@ -8,6 +8,7 @@ half by the new one.
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,6 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 
-from autograder.batch.archive import back_up
 from autograder.batch.cell_migration import (
     ByHand,
     Change,
@@ -62,10 +62,19 @@ def gradebook_of(api: NbGraderAPI, dry_run: bool) -> Iterator[Gradebook]:
             aside = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             url = f"sqlite:///{aside}/gradebook.db"
             if Path(path).exists():
-                back_up(Path(path), aside / "gradebook.db")
+                _copy(path, aside / "gradebook.db")
         gradebook = stack.enter_context(Gradebook(url, course))
         make_index(gradebook)
         yield gradebook
+
+
+def _copy(gradebook: str, target: Path) -> None:
+    """Copy an SQLite file as it is at one moment, also while others write."""
+    with (
+        contextlib.closing(sqlite3.connect(gradebook)) as old,
+        contextlib.closing(sqlite3.connect(target)) as new,
+    ):
+        old.backup(new)
 
 
 class Regrade:
