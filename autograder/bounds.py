@@ -82,7 +82,7 @@ ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
 # the answers of a part, and to find a name for what is wrong with them; to clean a notebook, and to write its page;
 # to compare it with the course's own code; to find in a definition what its author can be asked; to read settings
 SECONDS_TO_READ, SECONDS_TO_JUDGE, SECONDS_TO_NAME = 10.0, 30.0, 30.0
-SECONDS_TO_CLEAN, SECONDS_TO_WRITE, SECONDS_TO_COMPARE = 20.0, 20.0, 2.0
+SECONDS_TO_CLEAN, SECONDS_TO_WRITE = 20.0, 20.0
 SECONDS_TO_ASK, SECONDS_FOR_SETTINGS = 5.0, 5.0
 SECONDS_BETWEEN_ALARMS = 1.0
 

@@ -67,7 +67,7 @@ def add_to(commands: Any) -> None:
     grade.add_argument(
         "--alike",
         action="store_true",
-        help="also compare submissions with each other, on a page for the instructor alone",
+        help="also compare submissions with each other, in a table for the instructor alone",
     )
     grade.add_argument(
         "--engine", choices=ENGINES, default=ENGINES[0], help="grade here, or on a Dask cluster"
@@ -239,8 +239,9 @@ def _reports(options: argparse.Namespace, graded: Graded, isolation: str) -> Ite
     else:
         yield f"class report: {', '.join(map(str, write_report(*about, isolation)))}"
         if options.alike:
-            from autograder.batch.alike_page import write_similar_pairs
+            from autograder.batch.similarity import write_pairs
 
-            yield f"answers that are alike, for you alone: {write_similar_pairs(*about)}"
+            table, pairs = write_pairs(options.course, options.assignment)
+            yield f"answers that are alike, for you alone: {table}, pairs: {pairs}"
     if options.feedback_zip:
         yield f"feedback of {pack_feedback(*about)}"

@@ -34,7 +34,7 @@ from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.not_run import notebook_to_mark
 from autograder.batch.run import Work
 from autograder.batch.run_lock import LOG
-from autograder.batch.same_code import Definitions, given_out, taught_by
+from autograder.batch.same_code import Definitions, taught_by
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult, Summary, due_of, row_of, summary_of
 from autograder.errors import CourseError
@@ -102,9 +102,9 @@ class GradebookWriter:
 
     @cached_property
     def _taught(self) -> Definitions:
-        given, locked = given_out(self.course, self.assignment)
-        parts = [name.removeprefix(CHECK) for name in locked if name.startswith(CHECK)]
-        return taught_by(self.course, given, parts)
+        cells = released_cells(self.gradebook, self.assignment, self.assignment)
+        parts = [cell.name.removeprefix(CHECK) for cell in cells if cell.name.startswith(CHECK)]
+        return taught_by(self.course, self.assignment, parts)
 
     def has(self, student: str, key: str) -> bool:
         """Whether a result stands in the gradebook and in the folders, and its row needs nothing else."""
