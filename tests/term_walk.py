@@ -334,16 +334,16 @@ def teach(walk: Walk, course: Path) -> None:
     # ---------------------------------------------------------------- mended, and put away
     living.source = Path(f"solutions/{A4}/{A4}.ipynb")
     living.points("check_shift_right", 3)
-    _, said = walk.type(f"grade {A4} --dry-run")
-    tried = total("hana", A4)
+    refused, said = walk.type(f"grade {A4}")
+    living.points("check_shift_right", 2)
     walk.type(f"grade {A4}")
     walk.type("term")
     run(course, f"{KEEP}\n{BRING_BACK}")
     moved, _ = walk.type("term --course ../moved")
     same = marks_file.read_bytes() == Path("../moved", marks_file).read_bytes()
-    walk.row(12, "a regrade tried first; kept and brought back",
-        said=told(said, "points changed: check_shift_right 2 → 3", "nothing was written"),
-        hana=(((8, 8), (8, 9)), (tried, total("hana", A4))), moved=((0, True), (moved, same)))  # fmt: skip
+    walk.row(12, "points stay; kept and brought back",
+        said=told(said, "check_shift_right: expected 2 points, found 3 points", "a new assignment"),
+        refused=(2, refused), hana=((8, 8), total("hana", A4)), moved=((0, True), (moved, same)))  # fmt: skip
 
 
 if __name__ == "__main__":

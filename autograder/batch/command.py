@@ -49,15 +49,6 @@ def add_to(commands: Any) -> None:
     grade.add_argument(
         "--dry-run", action="store_true", help="show whose score would change, and write none of it"
     )
-    grade.add_argument(
-        "--renamed",
-        action="append",
-        type=two_names,
-        default=[],
-        metavar="OLD=NEW",
-        help="a cell or a part that was renamed since it was given out, so that answers and scores "
-        "follow; said once, and remembered; repeatable",
-    )
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
         "--feedback-zip",
@@ -97,13 +88,6 @@ def positive(text: str) -> int:
     return number
 
 
-def two_names(text: str) -> tuple[str, str]:
-    old, _, new = text.partition("=")
-    if not (old and new) or "=" in new:
-        raise argparse.ArgumentTypeError(f"expected OLD=NEW, two names of cells, got {text}")
-    return old, new
-
-
 class Progress:
     """A line that tells how far the batch is, how fast it goes and when it will be done."""
 
@@ -137,7 +121,6 @@ def run(options: argparse.Namespace) -> int:
         again=options.again,
         collected_times=options.collected_times,
         dry_run=options.dry_run,
-        renamed=tuple(options.renamed),
         scheduler=options.scheduler,
     )
     try:
@@ -218,7 +201,7 @@ def _graded(
     whole_class = {} if options.student else roster
     lines = [] if options.dry_run else [class_report.as_text(graded.rows, whole_class, excused)]
     lines += [f"\n{line}" for line in graded.dated]
-    if options.dry_run or graded.changes.students or graded.changes.change:
+    if options.dry_run or graded.changes.students:
         lines.append(f"\n{changes}")
     lines.append(f"\nisolation: {isolation}")
     if options.dry_run:

@@ -138,7 +138,7 @@ def in_words(time: timedelta) -> str:
 
 
 def by_hand(grades: Iterable[Any]) -> Iterator[str]:
-    """That scores stand which a person gave for an earlier version of the work, or of the points."""
+    """That scores stand which a person gave for an earlier version of the work."""
     given = []
     for grade in grades:
         if grade.manual_score is not None:
@@ -263,9 +263,7 @@ def reasons_for(report: Report) -> Iterator[str]:
     if report.remark:
         yield report.remark
     for what, names in asdict(report.restored).items():
-        if names and what == "added":
-            yield f"handed in without cells that were added later: {', '.join(names)}"
-        elif names:
+        if names:
             yield f"locked cells were {what} and have been put right: {', '.join(names)}"
     for part, verdict in report.verdicts.items():
         if verdict.right:
