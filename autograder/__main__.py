@@ -7,10 +7,6 @@ python -m autograder ask NOTEBOOK [--student NAME] [--answers A B] [--solutions]
 python -m autograder appeal PART "why" [--notebook FILE]
 python -m autograder extension ASSIGNMENT [STUDENT "2 days"]
 python -m autograder settle ASSIGNMENT STUDENT [--part PART] [--points N] [--reason TEXT]
-python -m autograder anonymous ASSIGNMENT FOLDER [--take-back]
-python -m autograder archive FILE
-python -m autograder restore FILE FOLDER
-python -m autograder next-term FOLDER
 python -m autograder plan
 python -m autograder term [--so-far]
 python -m autograder solution ASSIGNMENT [--to FOLDER]
@@ -49,8 +45,8 @@ def commands(one_notebook: bool) -> tuple[Callable[[Any], None], ...]:
 
     if one_notebook:
         return (grade.add_to,)
-    from autograder.batch import anonymous, archive, dates, extensions, settle, term
     from autograder.batch import command as batch
+    from autograder.batch import dates, extensions, settle, term
     from autograder.lms import command as lms
     from autograder.lms import hand_in
     from autograder.platforms import command as platforms
@@ -61,11 +57,8 @@ def commands(one_notebook: bool) -> tuple[Callable[[Any], None], ...]:
         batch.add_to,
         release.add_to,
         grade.add_to,
-        anonymous.add_to,
-        archive.add_to,
         extensions.add_to,
         settle.add_to,
-        archive.add_next_term_to,
         dates.add_to,
         term.add_to,
         lms.add_to,

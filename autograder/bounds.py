@@ -80,7 +80,7 @@ ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
 
 # seconds of processor time to read and decide one submission; what is not decided by then waits for a person
 SECONDS_TO_DECIDE = 60.0
-SECONDS_TO_CLEAN, SECONDS_TO_COMPARE = 20.0, 2.0
+SECONDS_TO_CLEAN = 20.0
 SECONDS_BETWEEN_ALARMS = 1.0
 
 MOST_MEMORY = 1 << 30  # bytes of the process, beyond what its imports take

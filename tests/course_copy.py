@@ -1,6 +1,7 @@
 """A copy of the course, for tests that add to it and then build and grade."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -24,6 +25,14 @@ def copy_course(target: Path) -> Path:
     if not (target / ".venv").exists():
         (target / ".venv").symlink_to(ROOT / ".venv")
     return target
+
+
+def blocks_in(page: str, heading: str = "") -> list[str]:
+    """The blocks of commands of a guide, or of one section of it."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    if heading:
+        text = re.split(r"^## ", text.partition(f"\n## {heading}\n")[2], flags=re.MULTILINE)[0]
+    return re.findall(r"^```sh\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
 
 
 def run(course: Path, command: str) -> str:

@@ -29,9 +29,13 @@ from autograder.batch.came_in import Times
 from autograder.batch.course import open_assignment
 from tests.autograder.batch.living import Living, grade_id, without_import
 from tests.autograder.lms import TITLE, archive, canvas_export, course_with, worksheet, written
+from tests.course_copy import blocks_in, run
 from tests.sample_class import ISOLATION, ROOT, hand_in, new_course, place_for, submission
 
 A2, A3, A4 = "a2_self_attention", "a3_scaled_dot_product_attention", "a4_masks"
+KEEP, BRING_BACK, NEXT_TERM = blocks_in(
+    "living_course.md", "Keep a course, bring it back, and begin the next term"
+)
 TERM = f"""pass_at = 50
 zone = "Europe/Berlin"
 [due]
@@ -171,8 +175,8 @@ def walked() -> Walk:
             new_course(Path("last_term"), name)
         with Path("last_term/nbgrader_config.py").open("a") as config:
             config.write(f"{PENALTY}\nc.PercentADay.grace_hours = 2\n")
-        walk.type("next-term course --course last_term")
-        os.chdir("course")
+        run(Path("last_term"), NEXT_TERM)
+        os.chdir("next_term")
         teach(walk, Path.cwd())
     walk.rows.sort(key=lambda row: row.number)
     return walk
@@ -330,17 +334,16 @@ def teach(walk: Walk, course: Path) -> None:
     # ---------------------------------------------------------------- mended, and put away
     living.source = Path(f"solutions/{A4}/{A4}.ipynb")
     living.points("check_shift_right", 3)
-    _, said = walk.type(f"grade {A4} --dry-run")
-    tried = total("hana", A4)
+    refused, said = walk.type(f"grade {A4}")
+    living.points("check_shift_right", 2)
     walk.type(f"grade {A4}")
     walk.type("term")
-    walk.type("archive ../course.zip")
-    walk.type("restore ../course.zip ../moved")
+    run(course, f"{KEEP}\n{BRING_BACK}")
     moved, _ = walk.type("term --course ../moved")
     same = marks_file.read_bytes() == Path("../moved", marks_file).read_bytes()
-    walk.row(12, "a regrade tried first; archived and restored",
-        said=told(said, "points changed: check_shift_right 2 → 3", "nothing was written"),
-        hana=(((8, 8), (8, 9)), (tried, total("hana", A4))), moved=((0, True), (moved, same)))  # fmt: skip
+    walk.row(12, "points stay; kept and brought back",
+        said=told(said, "check_shift_right: expected 2 points, found 3 points", "a new assignment"),
+        refused=(2, refused), hana=((8, 8), total("hana", A4)), moved=((0, True), (moved, same)))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ NEWCOMERS = [
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 # made by a class, a build or a reader, and not part of the repository
 MADE = ("CLASSROOM", "autograded", "build", "classroom50", "pl-course", "template", "you/", "feedback", "grading", "submitted", "workspace", "a10", "10", "solutions/a10", "solutions/a1_averages")  # fmt: skip
-OTHERS = {"apt-get", "cd", "chmod", "conda", "cp", "docker", "export", "mkdir", "dask", "explorer.exe", "git", "nbgrader", "pip", "pre-commit", "ssh", "systemctl", "wsl", "xcode-select"}  # fmt: skip
+OTHERS = {"apt-get", "cd", "chmod", "conda", "cp", "docker", "export", "mkdir", "dask", "explorer.exe", "git", "nbgrader", "pip", "pre-commit", "ssh", "systemctl", "tar", "wsl", "xcode-select"}  # fmt: skip
 # how the hub's guide runs a program under the course's account, in its folder
 AS_THE_COURSE = "sudo -H -u attention env -C /srv/classroom/course /srv/classroom/environment/bin/"
 by_guide = pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)

@@ -23,9 +23,8 @@ from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.settings import Settings
 from autograder.batch.sheets import Sheets
 from autograder.errors import CourseError
-from autograder.grade.release_history import read_history
 from autograder.grade.report import Report
-from autograder.grade.restore import released_cells, with_history
+from autograder.grade.restore import released_cells
 from autograder.grade.run import attempt
 from autograder.grade.submission import InvalidSubmission
 from autograder.sandbox import bubblewrap
@@ -53,7 +52,6 @@ class Grade(NbGraderPreprocessor):
             )
         with Gradebook(names["db_url"]) as gradebook:
             released = released_cells(gradebook, names["notebook"], assignment)
-        released = with_history(released, read_history(course, assignment))
         settings = Settings(isolation=self.isolation)
         whole = job_of_class(course, assignment, tuple(released), settings)
         try:

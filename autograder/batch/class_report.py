@@ -301,8 +301,7 @@ def table_rows(
         cells += ["" if points is None else points for points in given]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        own = " | ".join(f"{part} {how}" for part, how in row.courses_own.items())
-        cells += [made_again(row, earlier), own]
+        cells += [made_again(row, earlier), " | ".join(row.courses_own)]
         cells += [isolation, f"{row.seconds:.2f}"]
         yield list(map(harmless, cells))
     of = max((row.of for row in rows), default=0)

@@ -88,8 +88,8 @@ def grade_and_compare(
         one row per student, in alphabetical order, broken submissions among them; and what changed.
 
     Raises:
-        CourseError: no such course folder, assignment or student, nothing was submitted, or cells
-            have changed and only some students are to be graded.
+        CourseError: no such course folder, assignment or student, nothing was submitted, or cells or
+            points are not those by which students have been graded.
         EngineError: nothing can be run.
         bubblewrap.SandboxError: full isolation is asked for and unavailable on this machine.
     """
@@ -110,12 +110,6 @@ def grade_and_compare(
             dated = enter(gradebook, read_dates(course).due, [assignment])
             regrade = Regrade(api, course, assignment, gradebook, kept, settings)
             regrade.prepare()
-            if some and regrade.change.concerns_points:
-                raise CourseError(
-                    f"cells or points of {assignment} have changed since work was graded "
-                    f"({'; '.join(regrade.change.in_words())}). Grade the whole class, so that nobody "
-                    "is left with the old ones; --dry-run shows whose score changes"
-                )
             recorder = GradebookWriter(api, course, assignment, gradebook, kept, settings)
             if not (some or settings.dry_run):
                 recorder.let_go(students)
@@ -226,7 +220,7 @@ def job_of(folder: Path, whole: Job) -> Job:
     """
     assignment = whole.assignment
     handed_in = read_folder(folder, assignment, course_named(whole.course))
-    own = {name for cell in whole.released for name in (cell.name, *cell.was)}
+    own = {cell.name for cell in whole.released}
     other = another_instead(folder.parents[2], assignment, own, handed_in.notebook)
     if other:
         problem = InvalidSubmission(

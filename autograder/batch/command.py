@@ -49,15 +49,6 @@ def add_to(commands: Any) -> None:
     grade.add_argument(
         "--dry-run", action="store_true", help="show whose score would change, and write none of it"
     )
-    grade.add_argument(
-        "--renamed",
-        action="append",
-        type=two_names,
-        default=[],
-        metavar="OLD=NEW",
-        help="a cell or a part that was renamed since it was given out, so that answers and scores "
-        "follow; said once, and remembered; repeatable",
-    )
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
         "--feedback-zip",
@@ -67,7 +58,7 @@ def add_to(commands: Any) -> None:
     grade.add_argument(
         "--alike",
         action="store_true",
-        help="also compare submissions with each other, on a page for the instructor alone",
+        help="also compare submissions with each other, in a table for the instructor alone",
     )
     grade.add_argument(
         "--engine", choices=ENGINES, default=ENGINES[0], help="grade here, or on a Dask cluster"
@@ -95,13 +86,6 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text}")
     return number
-
-
-def two_names(text: str) -> tuple[str, str]:
-    old, _, new = text.partition("=")
-    if not (old and new) or "=" in new:
-        raise argparse.ArgumentTypeError(f"expected OLD=NEW, two names of cells, got {text}")
-    return old, new
 
 
 class Progress:
@@ -137,7 +121,6 @@ def run(options: argparse.Namespace) -> int:
         again=options.again,
         collected_times=options.collected_times,
         dry_run=options.dry_run,
-        renamed=tuple(options.renamed),
         scheduler=options.scheduler,
     )
     try:
@@ -218,7 +201,7 @@ def _graded(
     whole_class = {} if options.student else roster
     lines = [] if options.dry_run else [class_report.as_text(graded.rows, whole_class, excused)]
     lines += [f"\n{line}" for line in graded.dated]
-    if options.dry_run or graded.changes.students or graded.changes.change:
+    if options.dry_run or graded.changes.students:
         lines.append(f"\n{changes}")
     lines.append(f"\nisolation: {isolation}")
     if options.dry_run:
@@ -239,8 +222,9 @@ def _reports(options: argparse.Namespace, graded: Graded, isolation: str) -> Ite
     else:
         yield f"class report: {', '.join(map(str, write_report(*about, isolation)))}"
         if options.alike:
-            from autograder.batch.alike_page import write_similar_pairs
+            from autograder.batch.similarity import write_pairs
 
-            yield f"answers that are alike, for you alone: {write_similar_pairs(*about)}"
+            table, pairs = write_pairs(options.course, options.assignment)
+            yield f"answers that are alike, for you alone: {table}, pairs: {pairs}"
     if options.feedback_zip:
         yield f"feedback of {pack_feedback(*about)}"

@@ -10,9 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import re
 import sys
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, tzinfo
@@ -36,7 +34,6 @@ if TYPE_CHECKING:  # nbgrader is imported when a command runs
 HANDING_IN = "handing_in.md"  # where students hand in, in the words of whoever teaches
 ADVICE = "docs/term.md says how dates are written"
 SUNDAY = 6
-TABLES = re.compile(r"^\[(?:lectures|due)\].*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
 
 
 class Written(Struct, frozen=True):
@@ -183,15 +180,6 @@ def _moment(assignment: str, when: object, zone: tzinfo | None, path: Path) -> d
 
 def _shown(value: object) -> str:
     return printable(cut(str(value), 60))
-
-
-def without_dates(text: str) -> str:
-    """The text of such a file without its dates, which are one term's; nothing where these cannot be cut out."""
-    rest = TABLES.sub("", text)
-    try:
-        return rest if not {"lectures", "due"} & tomllib.loads(rest).keys() else ""
-    except tomllib.TOMLDecodeError:
-        return ""
 
 
 def odd(dates: Dates, course: Path, now: datetime) -> Iterator[str]:

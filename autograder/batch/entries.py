@@ -89,10 +89,6 @@ class Entries:
             question = question.where(SubmittedAssignment.student_id.in_(of))
         return set(self.gradebook.db().scalars(question))
 
-    def forget(self) -> None:
-        """Look the assignment's cells up again: they have changed."""
-        self._assignment = None
-
     def of(self, students: Sequence[str]) -> dict[str, Entry]:
         """What there is now, by student; made where there is nothing yet, as nbgrader would."""
         self._known()

@@ -43,7 +43,7 @@ def without_excused(rows: Sequence[StudentResult], excused: Collection[str]) -> 
     """The rows, in which those who are excused have 0 of 0 points, and nothing of theirs waits."""
     return [
         replace(
-            row, points=0, of=0, parts={}, marked={}, markable={}, findings=(), courses_own={}, penalty=0.0,
+            row, points=0, of=0, parts={}, marked={}, markable={}, findings=(), courses_own=(), penalty=0.0,
             due=None, reasons=(REASON,), needs_person=False, excused=True, asked=(),
         )
         if row.student in excused

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -34,7 +34,7 @@ from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.not_run import notebook_to_mark
 from autograder.batch.run import Work
 from autograder.batch.run_lock import LOG
-from autograder.batch.same_code import Definitions, given_out, taught_by
+from autograder.batch.same_code import Definitions, taught_by
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult, Summary, due_of, row_of, summary_of
 from autograder.errors import CourseError
@@ -65,7 +65,6 @@ class GradebookWriter:
         self.gradebook, self.kept, self.settings = gradebook, kept, settings
         self.rows: dict[str, StudentResult] = {}
         self._held: list[tuple[Work, Report | None]] = []
-        self._worth_other: frozenset[str] = frozenset()
         gradebook.db().expire_on_commit = False
         self._entries = Entries(gradebook, assignment)
         self._extensions = Waiting(course, assignment)
@@ -102,9 +101,9 @@ class GradebookWriter:
 
     @cached_property
     def _taught(self) -> Definitions:
-        given, locked = given_out(self.course, self.assignment)
-        parts = [name.removeprefix(CHECK) for name in locked if name.startswith(CHECK)]
-        return taught_by(self.course, given, parts)
+        cells = released_cells(self.gradebook, self.assignment, self.assignment)
+        parts = [cell.name.removeprefix(CHECK) for cell in cells if cell.name.startswith(CHECK)]
+        return taught_by(self.course, self.assignment, parts)
 
     def has(self, student: str, key: str) -> bool:
         """Whether a result stands in the gradebook and in the folders, and its row needs nothing else."""
@@ -174,27 +173,16 @@ class GradebookWriter:
         else:
             self._held.append((work, work.result))
 
-    def take_held(
-        self, change_cells: Callable[[], frozenset[str]], look: Callable[[], None], files: bool
-    ) -> None:
+    def take_held(self, files: bool) -> None:
         """Record all that was held in one transaction: the gradebook has all of it, or nothing.
 
         Args:
-            change_cells: brings the assignment's cells up to date first, in the same transaction,
-                and names those that are worth other points than before.
-            look: called in the end, while nothing is written yet that could not be taken back.
             files: also write the graded notebooks, and note what is recorded.
         """
         held, self._held = self._held, []
-        self._record(held, change_cells, look, files)
+        self._record(held, files)
 
-    def _record(
-        self,
-        works: Sequence[tuple[Work, Report | None]],
-        change_cells: Callable[[], frozenset[str]] | None = None,
-        look: Callable[[], None] = lambda: None,
-        files: bool = True,
-    ) -> None:
+    def _record(self, works: Sequence[tuple[Work, Report | None]], files: bool = True) -> None:
         """Give scores in one transaction, then make rows and files.
 
         Others who write into the gradebook wait as long as that lasts, and nbgrader's formgrader waits
@@ -202,13 +190,10 @@ class GradebookWriter:
 
         Args:
             works: with their results as far as scores need them; None where that stands already.
-            change_cells, look, files: as for `take_held`.
+            files: as for `take_held`.
         """
         done = []
         with one_transaction(self.gradebook):
-            if change_cells:
-                self._worth_other = change_cells()
-                self._entries.forget()
             entries = self._entries.of([work.student for work, _ in works]) if works else {}
             for work, result in works:
                 entry = entries[work.student]
@@ -221,7 +206,6 @@ class GradebookWriter:
                     work = _unrecorded(error, work)
                     new = self._score(entry, work, work.result)
                 done.append((work, entry, *new))
-            look()
         for work, entry, key, fresh in done:
             try:
                 self._finish(work, entry, key, fresh, files)
@@ -403,7 +387,7 @@ class GradebookWriter:
                 grade.needs_manual_grade = False
             elif grade.manual_score is None:
                 grade.needs_manual_grade = grade.auto_score is None
-            elif changed or grade.name in self._worth_other:
+            elif changed:
                 grade.needs_manual_grade = True
 
     def _lift_nothing(self, work: Work, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""Grade again what has been graded: an assignment, its points or a check has changed since.
+"""Grade again what has been graded: a check, or a text of the assignment, has changed since.
 
 New work is recorded as it comes. Results that replace others are held back until the last one is there,
 and then stand in the gradebook all at once, so that it never holds half a class by the old measure and
@@ -8,6 +8,7 @@ half by the new one.
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,26 +16,20 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 
-from autograder.batch.archive import back_up
-from autograder.batch.cell_migration import (
-    ByHand,
-    Change,
-    bring_up_to,
-    cells_in,
-    cells_of_source,
-    change_between,
-    release,
-    renamed_cells,
-    state_of_release,
-)
 from autograder.batch.entries import make_index
 from autograder.batch.gradebook_writer import GradebookWriter
+from autograder.batch.released import (
+    cells_in,
+    cells_of_source,
+    refuse_others,
+    release,
+    state_of_release,
+)
 from autograder.batch.run import Work
 from autograder.batch.score_changes import (
     ScoreChanges,
     Scores,
     compare,
-    keep_by_hand,
     scores_of,
     write_changes,
 )
@@ -42,8 +37,6 @@ from autograder.batch.settings import Settings
 from autograder.errors import CourseError
 from autograder.files import write_whole
 from autograder.grade.messages import ReleasedCell
-from autograder.grade.release_history import ReleaseHistory, read_history, write_history
-from autograder.grade.restore import with_history
 
 
 @contextlib.contextmanager
@@ -62,10 +55,19 @@ def gradebook_of(api: NbGraderAPI, dry_run: bool) -> Iterator[Gradebook]:
             aside = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             url = f"sqlite:///{aside}/gradebook.db"
             if Path(path).exists():
-                back_up(Path(path), aside / "gradebook.db")
+                _copy(path, aside / "gradebook.db")
         gradebook = stack.enter_context(Gradebook(url, course))
         make_index(gradebook)
         yield gradebook
+
+
+def _copy(gradebook: str, target: Path) -> None:
+    """Copy an SQLite file as it is at one moment, also while others write."""
+    with (
+        contextlib.closing(sqlite3.connect(gradebook)) as old,
+        contextlib.closing(sqlite3.connect(target)) as new,
+    ):
+        old.backup(new)
 
 
 class Regrade:
@@ -77,7 +79,6 @@ class Regrade:
 
     Attributes:
         cells: the assignment's cells today.
-        change: what became of them since work was graded.
     """
 
     def __init__(
@@ -92,44 +93,36 @@ class Regrade:
         self.api, self.course, self.assignment = api, course, assignment
         self.gradebook, self.kept, self.settings = gradebook, kept, settings
         self.cells: Sequence[ReleasedCell] = ()
-        self.change = Change()
         self._log = kept / "log.txt"
         self._before: dict[str, Scores] = {}
         self._handed_in_again: set[str] = set()
-        self._earlier = ReleaseHistory()
-        self._begun = self._released = False
         self._state = kept / "released.txt"
 
     def prepare(self) -> None:
-        """Find out what has changed; where nobody has been graded, tell the gradebook at once.
+        """Let the gradebook have the assignment as its source is today, and note the scores that stand there.
 
         Raises:
-            CourseError: nbgrader cannot release the assignment, or a name is not as it is said.
+            CourseError: nbgrader cannot release it, or its cells are not those by which students have been graded.
         """
-        there, self._begun = cells_in(self.gradebook, self.assignment)
-        if self._begun or self.settings.dry_run:
+        there, begun = cells_in(self.gradebook, self.assignment)
+        if begun or self.settings.dry_run:
             self._before = scores_of(self.gradebook, self.assignment)
         if self._state.exists():
             state = state_of_release(self.api, self.assignment, there)
-            self._released = self._state.read_bytes() == state.encode()
-        if self._released:
-            cells = there
-        elif self._begun or self.settings.dry_run:
-            cells = cells_of_source(self.api, self.assignment, self._log)
-        else:
+            if self._state.read_bytes() == state.encode():
+                self.cells = there
+                return
+        if begun:
+            self.cells = cells_of_source(self.api, self.assignment, self._log)
+            refuse_others(self.assignment, there, self.cells)
+        elif self.settings.dry_run:
+            url = str(self.gradebook.engine.url)  # the copy's
+            self.cells = cells_of_source(self.api, self.assignment, self._log, url)
+        if not self.settings.dry_run:
             release(self.api, self.assignment, self._log)
-            cells, _ = cells_in(self.gradebook, self.assignment)
-        there = there or cells
-        earlier = read_history(self.course, self.assignment)
-        renamed = renamed_cells(self.settings.renamed, earlier.renamed, there, cells)
-        change = change_between(there, cells, renamed)
-        names = {cell.name for cell in cells}
-        self._earlier = earlier.and_now(renamed, set(change.added), names)
-        self.cells = with_history(cells, self._earlier)
-        if self._begun:
-            self.change = change
-        elif change and not self.settings.dry_run:
-            write_history(self.course, self.assignment, self._earlier)
+            self.gradebook.db.expire_all()
+            self.cells, _ = cells_in(self.gradebook, self.assignment)
+            write_whole(self._state, state_of_release(self.api, self.assignment, self.cells))
 
     def take(self, recorder: GradebookWriter, works: Iterable[Work]) -> None:
         """Record results, or hold back until all are there what replaces others, and what stands already."""
@@ -143,7 +136,7 @@ class Regrade:
             ):
                 self._handed_in_again.add(work.student)
             stands = work.result is None
-            if self.settings.dry_run or self.change or stands or recorder.replaces(work):
+            if self.settings.dry_run or stands or recorder.replaces(work):
                 recorder.hold(work)
             else:
                 now.append(work)
@@ -151,38 +144,13 @@ class Regrade:
 
     def finish(self, recorder: GradebookWriter) -> ScoreChanges:
         """Write what was held, and say whose score it changes; with `dry_run`, only say it."""
-        after: dict[str, Scores] = {}
-        removed: list[ByHand] = []
         write = not self.settings.dry_run
-
-        def change_cells() -> frozenset[str]:
-            if self.change or (self.settings.dry_run and not self._begun):
-                removed.extend(
-                    bring_up_to(self.gradebook, self.assignment, self.cells, self.change)
-                )
-            return frozenset(self.change.worth)
-
-        def look() -> None:
-            after.update(scores_of(self.gradebook, self.assignment))
-            if write and self.change:
-                # before the gradebook is, so that nothing is lost wherever this is stopped
-                keep_by_hand(self.kept, removed)
-                write_history(self.course, self.assignment, self._earlier)
-
-        recorder.take_held(change_cells, look, files=write)
-        if write and not self._released:
-            if self._begun:
-                release(self.api, self.assignment, self._log)
-            cells, _ = cells_in(self.gradebook, self.assignment)
-            write_whole(self._state, state_of_release(self.api, self.assignment, cells))
+        recorder.take_held(files=write)
         changes = compare(
             self._before,
-            after,
-            self.change,
+            scores_of(self.gradebook, self.assignment),
             self._handed_in_again,
-            removed,
             written=write,
-            never_ran={row.student for row in recorder.rows.values() if row.failed},
         )
         write_changes(self.kept, changes)
         return changes

@@ -21,7 +21,6 @@ class Settings:
         again: grade also what has not changed.
         collected_times: believe the times in ``timestamp.txt``, which students can write, too.
         dry_run: work out who would get what, and write nothing of it.
-        renamed: old and new names of cells, or of parts, that were renamed since they were given out.
         scheduler: address of a Dask scheduler whose cluster grades; empty for this machine.
     """
 
@@ -32,5 +31,4 @@ class Settings:
     again: bool = False
     collected_times: bool = False
     dry_run: bool = False
-    renamed: tuple[tuple[str, str], ...] = ()
     scheduler: str = ""

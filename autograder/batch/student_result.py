@@ -32,7 +32,7 @@ class Summary:
         signatures: how each part is called, with shapes.
         seconds: what running and deciding took.
         doubts: what a person must look at: its check cells, all of them where none is named, and why.
-        courses_own: the parts whose answer is the course's own code, and how far it is.
+        courses_own: the parts whose answer is the course's own code, word for word.
         asked: what its student asks a person to look at again.
     """
 
@@ -43,7 +43,7 @@ class Summary:
     signatures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     doubts: tuple[tuple[tuple[str, ...], str], ...] = ()
-    courses_own: dict[str, str] = field(default_factory=dict)
+    courses_own: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
 
 
@@ -85,7 +85,7 @@ class StudentResult:
     came_in: datetime | None = None
     due: datetime | None = None
     penalty: float = 0.0
-    courses_own: dict[str, str] = field(default_factory=dict)
+    courses_own: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
     shown: str = field(default="", compare=False)
 
@@ -138,7 +138,7 @@ def in_words(time: timedelta) -> str:
 
 
 def by_hand(grades: Iterable[Any]) -> Iterator[str]:
-    """That scores stand which a person gave for an earlier version of the work, or of the points."""
+    """That scores stand which a person gave for an earlier version of the work."""
     given = []
     for grade in grades:
         if grade.manual_score is not None:
@@ -168,7 +168,7 @@ def summary_of(student: str, report: Report, taught: Definitions) -> Summary:
     try:
         own = courses_own(report, taught)
     except Exception as error:  # noqa: BLE001 (it is a hint, and the row holds points)
-        own = {}
+        own = ()
         failures.append(str(fault_of("comparing answers with the course's own code", error)))
     return Summary(
         reasons=(*failures, *reasons_for(report)),
@@ -263,9 +263,7 @@ def reasons_for(report: Report) -> Iterator[str]:
     if report.remark:
         yield report.remark
     for what, names in asdict(report.restored).items():
-        if names and what == "added":
-            yield f"handed in without cells that were added later: {', '.join(names)}"
-        elif names:
+        if names:
             yield f"locked cells were {what} and have been put right: {', '.join(names)}"
     for part, verdict in report.verdicts.items():
         if verdict.right:

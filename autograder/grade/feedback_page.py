@@ -275,11 +275,7 @@ def _ended(sections: Iterable[Section]) -> str:
 
 def _restored(report: Report) -> list[tuple[str, Sequence[str]]]:
     """Locked cells that were put right, as (what was done to them, names)."""
-    done = asdict(report.restored)
-    return [(DONE_TO_CELLS.get(what, what), names) for what, names in done.items() if names]
-
-
-DONE_TO_CELLS = {"added": "added to the assignment since you got it"}
+    return [(what, names) for what, names in asdict(report.restored).items() if names]
 
 
 class Room:

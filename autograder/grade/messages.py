@@ -26,8 +26,6 @@ class ReleasedCell:
         locked: students cannot change it.
         written: students write in it.
         points: None where none can be earned.
-        was: names that it had in earlier releases.
-        added: it was added when submissions had come in already.
     """
 
     name: str
@@ -37,8 +35,6 @@ class ReleasedCell:
     locked: bool
     written: bool
     points: float | None
-    was: tuple[str, ...] = ()
-    added: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,10 @@ LONGEST_ERROR, LONGEST_TRACEBACK = 400, 6000
 
 @dataclass(frozen=True)
 class Restored:
-    """Names of the locked cells that were put right, and of cells that the release did not have yet."""
+    """Names of the locked cells that were put right."""
 
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from autograder.grade.messages import ReleasedCell
-from autograder.grade.release_history import ReleaseHistory
 from autograder.grade.report import Restored, grade_id_of
 from autograder.grade.submission import free_id
 
@@ -68,27 +66,14 @@ def solution_cells(released: Sequence[ReleasedCell]) -> dict[str, str]:
     return {cell.name: cell.source for cell in released if cell.written}
 
 
-def with_history(cells: Sequence[ReleasedCell], earlier: ReleaseHistory) -> list[ReleasedCell]:
-    """The cells with the names that they had before, and whether they came later."""
-    return [
-        replace(
-            cell,
-            was=tuple(sorted(old for old, new in earlier.renamed.items() if new == cell.name)),
-            added=cell.name in earlier.added,
-        )
-        for cell in cells
-    ]
-
-
 def restore(nb: NotebookNode, released: Sequence[ReleasedCell]) -> Restored:
     """Restore locked cells to what was released, and put deleted ones back.
 
     A student's own code is never touched. A locked cell gets the source, type and metadata of
     the source version, so an edited or deleted test cannot change a grade.
 
-    The submission may be made of an earlier release. A cell that had another name is known by that
-    one, too; what has been added since is put in as it is given out today; and of what was taken out,
-    the student's answers stay in the notebook, while locked cells that nobody has edited go.
+    The submission may be made of an earlier release, whose texts were others, so that a locked cell which some
+    release gave out like this is nobody's doing.
 
     Args:
         nb: the submitted notebook, changed in place; its locked cells that are as some release gave
@@ -96,15 +81,10 @@ def restore(nb: NotebookNode, released: Sequence[ReleasedCell]) -> Restored:
         released: what it should hold.
     """
     cells = {cell.name: cell for cell in released}
-    today = {old: cell.name for cell in released for old in cell.was}
-    present, edited, kept = set(), [], []
-    for cell in nb.cells:
+    present, edited = set(), []
+    for place, cell in enumerate(nb.cells):
         cell.metadata.pop("tags", None)
         name = grade_id_of(cell)
-        name = name if name in cells else today.get(name, name)
-        if name not in cells and _given_out(cell):
-            continue
-        kept.append(cell)
         if name not in cells or name in present:
             # nbgrader's markers on a cell that it does not know, or on a copy, mean nothing
             cell.metadata.pop("nbgrader", None)
@@ -117,15 +97,10 @@ def restore(nb: NotebookNode, released: Sequence[ReleasedCell]) -> Restored:
         same = cell.cell_type == cells[name].cell_type and cell.source in known
         if not same and not _given_out(cell):
             edited.append(name)
-        kept[-1] = cell_of(cells[name])
-    nb.cells = kept
-    missing = _put_back(nb, released, present)
+        nb.cells[place] = cell_of(cells[name])
+    deleted = _put_back(nb, released, present)
     _tell_apart(nb, set(cells))
-    return Restored(
-        tuple(edited),
-        tuple(name for name in missing if not cells[name].added),
-        tuple(name for name in missing if cells[name].added),
-    )
+    return Restored(tuple(edited), tuple(deleted))
 
 
 def _given_out(cell: NotebookNode) -> bool:
@@ -153,14 +128,14 @@ def as_given_out(source: str) -> str:
 
 
 def _put_back(nb: NotebookNode, released: Sequence[ReleasedCell], present: set[str]) -> list[str]:
-    """Insert missing locked cells, and added ones, just before the next released cell that is there.
+    """Insert missing locked cells just before the next released cell that is there.
 
     Whatever the student wrote in place of the deleted cells then still runs before them.
     """
     put = []
     for position in range(len(released) - 1, -1, -1):
         missing = released[position]
-        if missing.name in present or not (missing.locked or missing.added):
+        if missing.name in present or not missing.locked:
             continue
         after = next((cell.name for cell in released[position + 1 :] if cell.name in present), None)
         places = (index for index, cell in enumerate(nb.cells) if grade_id_of(cell) == after)

@@ -75,7 +75,7 @@ def run_job(job: Job, kernels: Kernels) -> Report:
     with SandboxedKernel(kernels, job.limits, job.files, disallowed_lists_of(assignment)) as kernel:
         handed_out = solution_cells(job.released)
         grading = Grading(kernel, assignment, job.files, job.secret, handed_out, job.sheet)
-        report = grade_notebook(notebook, grading, job.own_text, added=restored.added)
+        report = grade_notebook(notebook, grading, job.own_text)
     report = replace(
         report,
         restored=restored,
@@ -118,7 +118,6 @@ def grade_notebook(
     grading: Grading,
     own_text: Collection[str] = (),
     tell: Callable[[NotebookNode], None] = lambda _: None,
-    added: Collection[str] = (),
 ) -> Report:
     """Go through a notebook, and make of it the one that people see.
 
@@ -127,7 +126,6 @@ def grade_notebook(
         grading: fresh, with the kernel that runs it.
         own_text: digests of the assignment's Markdown, which is the course's own.
         tell: is told each cell before it is taken.
-        added: names of cells that were not there when it was given out.
 
     Returns:
         the report, without a graded notebook.
@@ -153,7 +151,7 @@ def grade_notebook(
     ]
     # words in another cell may be the answer, so a person has to look
     nothing_written = not any(is_own_text(cell, own_text) for cell in notebook.cells)
-    untouched = {*unanswered} - {*added} if nothing_written else set()
+    untouched = {*unanswered} if nothing_written else set()
     Sanitize(set(own_text)).preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
     grading.finish()

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from autograder.batch.cell_migration import release
 from autograder.batch.course import course_secret, open_assignment
 from autograder.batch.release_text import own_text
+from autograder.batch.released import release
 from autograder.checks.course import allowed_modules, course
 from autograder.grade.messages import Job, to_json
 from autograder.grade.restore import released_cells

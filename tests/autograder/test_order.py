@@ -5,7 +5,6 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from autograder import files
-from autograder.batch.archive import start_next_term
 from autograder.batch.course import assignments_of, open_assignment, open_course
 from autograder.checks.course import known
 from autograder.errors import CourseError
@@ -52,9 +51,8 @@ def course(tmp_path):
     return folder
 
 
-def test_what_a_course_folder_holds_is_listed_by_number(course, tmp_path):
+def test_what_a_course_folder_holds_is_listed_by_number(course):
     assert assignments_of(open_course(course), course) == IN_ORDER
-    assert start_next_term(course, tmp_path / "next") == IN_ORDER
     with pytest.raises(CourseError, match=f"There are: {', '.join(IN_ORDER)}"):
         open_assignment(course, "a3_three")
 

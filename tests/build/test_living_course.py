@@ -6,7 +6,7 @@ import pytest
 
 from autograder.batch.late_penalty import PercentADay
 from autograder.sandbox import bubblewrap
-from tests.course_copy import run
+from tests.course_copy import blocks_in, run
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
 pytestmark = pytest.mark.long
@@ -20,16 +20,13 @@ def test_the_commands_of_the_page_run_one_after_the_other(tmp_path):
     hand_in(course, {"right_loops": submission("right_loops")})
     with (course / "nbgrader_config.py").open("a") as file:
         file.write(re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1])
-    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    commands = [line for block in blocks for line in block.splitlines()]
-    assert len(commands) == 10
-    setting = f"export PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}"
-    said = run(course, " && ".join([setting, *commands]))
+    commands = blocks_in("living_course.md")
+    assert len(commands) == 6
+    setting = f"set -e; export PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}"
+    said = run(course, "\n".join([setting, *commands]))
     for words in (
         "nothing was written", "1 graded for the first time", "right_loops    10 / 10",
         "right_loops has 2 days more", "right_loops: 2 days", "right_loops has no extension",
-        "is for the graders", "0 entries taken into the gradebook", "all as they were",
-        "1 assignment",
     ):  # fmt: skip
         assert words in said, said
     for name in ("moved", "next_term"):

@@ -292,12 +292,3 @@ def test_where_no_python_starts_it_is_said_what_to_do(tmp_path):
     assert done.returncode == 1
     for words in ("3.11 or newer; tried python3 ", "command not found", "pyenv local", "PYTHON=/"):
         assert words in done.stderr
-
-
-def test_make_in_a_copy_without_tools_says_what_to_type(tmp_path):
-    """As in the folder of the next term, which has the Makefile and not the tools of the repository."""
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    words = ["make", "-C", str(tmp_path), "grade", "ASSIGNMENT=a2_self_attention"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "type the command itself, as in: python -m autograder grade" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sqlite3
 from pathlib import Path
 
@@ -11,10 +12,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 
-from autograder.batch.cell_migration import release
 from autograder.batch.classroom import Graded, grade_and_compare
 from autograder.batch.course import open_assignment
 from autograder.batch.engine import Engine
+from autograder.batch.released import release
 from autograder.batch.score_changes import as_text
 from tests.sample_class import ASSIGNMENT, SETTINGS, SUBMISSIONS, answers_in, new_course, place_for
 
@@ -66,9 +67,6 @@ class Living:
         notebook.cells = how(notebook.cells)
         nbformat.write(notebook, self.source)
 
-    def without(self, *names: str) -> None:
-        self.change(lambda cells: [cell for cell in cells if grade_id(cell) not in names])
-
     def points(self, name: str, points: float) -> None:
         def changed(cells):
             for cell in cells:
@@ -77,6 +75,28 @@ class Living:
             return cells
 
         self.change(changed)
+
+    def reword(self) -> None:
+        """Add a sentence to the assignment, so that all work has to be graded anew."""
+
+        def reworded(cells):
+            cells[0].source += "\n\nA sentence more."
+            return cells
+
+        self.change(reworded)
+
+    def decided_earlier(self, cell: str, score: float) -> None:
+        """Let all that is graded be the work of an earlier check, which gave everybody this score for a cell."""
+        journal = self.kept("journal.jsonl")
+        lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+        lines = [line | {"key": "0" * 32} if "key" in line else line for line in lines]
+        journal.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        with self.gradebook() as gradebook:
+            for submission in gradebook.assignment_submissions(ASSIGNMENT):
+                gradebook.find_grade(
+                    cell, ASSIGNMENT, ASSIGNMENT, submission.student_id
+                ).auto_score = score
+            gradebook.db.commit()
 
     def hand_in(self, student: str, answers: str, **others: str) -> None:
         """Hand in a notebook that is made of the release as it is now, in place of an earlier one.

@@ -334,13 +334,6 @@ def test_the_page_of_the_class_has_the_part_that_a_person_marks(course):
     assert "by a person, 1 to come" in row and "75 %" in row and "1 of 2" in row
 
 
-def test_a_regrade_lists_nobody_whose_work_never_ran(course):
-    course.points("check_self_attention", 4)
-    said = course.said()
-    assert "ada 12 / 12 12 / 13" in said
-    assert "bob" not in said and "cy" not in said
-
-
 def test_grading_makes_the_index_by_which_the_formgrader_lists_a_class(course):
     def plan():
         with contextlib.closing(sqlite3.connect(course.folder / "gradebook.db")) as gradebook:

@@ -1,214 +1,175 @@
-"""Answers that are alike: copies are found in any disguise, and what all were given says nothing."""
+"""Answers that are alike, and those that are the course's own code: copies are named, and natural lines are not."""
 
 import ast
+import csv
 import inspect
 import random
-import re
+import textwrap
+import time
+from itertools import combinations
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
-from assignments import load
+from assignments import known
 from autograder.__main__ import main
-from autograder.batch import same_code, student_result
-from autograder.batch.alike_page import write_similar_pairs
-from autograder.batch.same_code import (
-    BUT_FOR_NAMES,
-    WORD_FOR_WORD,
-    courses_own,
-    definitions_in,
-    own_code_of_the_course,
-    same_answers,
-)
-from autograder.batch.similarity import (
-    OUTSIDE,
-    fingerprints,
-    prints_of,
-    similar_pairs,
-)
-from autograder.batch.student_result import StudentResult, summary_of
+from autograder.bank.measure import bank_of
+from autograder.batch import student_result
+from autograder.batch.same_code import courses_own, definitions_in, given_out, taught_by
+from autograder.batch.similarity import similar_pairs
+from autograder.batch.student_result import summary_of
 from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.grade.report import Report
 from course_utils import attention
-from tests.autograder.batch import planted
 from tests.sample_class import ASSIGNMENT, ROOT, filled_in, hand_in
 
 pytestmark = pytest.mark.long
 
-PARTS = [part.name for part in load(ASSIGNMENT).parts]
-
 ANSWER = """
 def attention_weights(x):
+    if x.ndim != 2 or x.shape[1] < 1:
+        raise ValueError(f"expected words in rows, found {x.shape}")
     scores = torch.matmul(x, x.transpose(0, 1))
-    shifted = scores - scores.max(dim=1, keepdim=True).values
+    largest = scores.max(dim=1, keepdim=True)
+    shifted = scores - largest.values
     powers = torch.exp(shifted)
     return powers / powers.sum(dim=1, keepdim=True)
 """
 DISGUISED = '''
-def attention_weights(words):
+import math
+def attention_weights(words: torch.Tensor) -> torch.Tensor:
     """How much each word looks at each other one."""
+    if (words.ndim != 2
+            or words.shape[1] < 1):
+        raise ValueError(f"what is {words.shape}?")
     a = torch.matmul(words,
                      words.transpose(0, 1))  # all pairs
-    b = (a
-         - a.max(dim=1, keepdim=True).values)
+    m = (a.max(dim=1, keepdim=True))
+    b = a - m.values
     c = torch.exp(b)
 
     return (c / c.sum(dim=1, keepdim=True))
 '''
+LOOPS = """
+def attention_weights(x):
+    rows = []
+    for word in x:
+        powers = [math.exp(float(word @ other)) for other in x]
+        rows.append([power / sum(powers) for power in powers])
+    return torch.tensor(rows)
+"""
+PART = "attention_weights"
 
 
-def prints(*sources):
-    return list(fingerprints(sources))
+def named(**answers):
+    return [pair[:2] for pair in similar_pairs({one: [code] for one, code in answers.items()}, [])]
 
 
-def test_names_layout_comments_and_docstrings_do_not_count():
-    assert prints(ANSWER) == prints(DISGUISED)
-    assert prints(ANSWER)[0][0] == "attention_weights" and len(prints(ANSWER)[0][1]) > 20
+def test_a_copy_is_named_in_any_disguise_and_another_way_is_not():
+    assert named(ada=ANSWER, ben=DISGUISED, eve=LOOPS) == [("ada", "ben")]
+    assert named(ada=ANSWER, ben=ANSWER.replace("torch.exp(shifted)", "shifted ** 2")) == []
 
 
-def test_what_is_computed_does():
-    assert prints(ANSWER) != prints(ANSWER.replace("dim=1", "dim=0"))
-    assert prints(ANSWER) != prints(ANSWER.replace("torch.exp", "torch.log"))
+def test_what_was_given_out_and_what_is_short_say_nothing():
+    alike = {"ada": [ANSWER], "ben": [ANSWER]}
+    assert similar_pairs(alike, [ANSWER]) == []
+    assert similar_pairs(alike, given_out(ROOT, ASSIGNMENT)) == [("ada", "ben", 1.0)]
+    line = f"def {PART}(x):\n    return (x @ x.mT).softmax(dim=-1)"
+    assert named(ada=line, ben=line) == []
 
 
-def test_the_order_of_cells_functions_and_methods_does_not_count():
-    one, other = (
-        "def f(x):\n    return x.a + x.b * 2 - x.c",
-        "def g(x):\n    return [x.d for _ in x.e]",
-    )
-    methods = [
-        f"    def {name}(self):\n        return self.{name}(1) + 2 * self.b - 3" for name in "pq"
+def test_what_cannot_be_read_says_nothing():
+    deep, long = "x = " + "-" * 90_000 + "x", "y = " + "+".join(["x"] * 50_000)
+    began = time.process_time()
+    for odd in ("", "def f(:", deep, long, 'x = "\\d"', "x = '\ud800'"):
+        assert named(ada=odd, ben=odd) == [] or odd == long
+    assert time.process_time() - began < 30
+
+
+def right_answers(assignment):
+    """The texts of a bank's right answers by part, with those that they inherit from."""
+    found = {}
+    for answer in bank_of(assignment):
+        if answer.right:
+            kinds = getattr(answer.code, "__mro__", [answer.code])
+            ours = [kind for kind in kinds if kind.__module__.startswith("assignments")]
+            text = "\n".join(textwrap.dedent(inspect.getsource(kind)) for kind in reversed(ours))
+            tree = ast.parse(text)
+            for definition in tree.body:
+                definition.decorator_list = []
+            tree.body[-1].name = answer.part
+            found.setdefault(answer.part, []).append(ast.unparse(tree))
+    return found
+
+
+def test_of_right_answers_to_one_part_hardly_two_are_alike():
+    """As the guide says: without a part beside them, which is where most is alike."""
+    pairs = alike = 0
+    for assignment in known():
+        given = given_out(ROOT, assignment)
+        for part, texts in right_answers(assignment).items():
+            taught = taught_by(ROOT, assignment, [part])
+            assert not definitions_in(texts, [part]) & taught
+            answers = {f"{place:02}": [text] for place, text in enumerate(texts)}
+            pairs += len([*combinations(answers, 2)])
+            alike += len(similar_pairs(answers, given))
+    assert pairs > 3_000 and alike <= 0.003 * pairs, (alike, pairs)
+
+
+def copied(texts, chance):
+    """Answers with every name of a variable changed, a docstring in front, and in another order."""
+    cells = [
+        text.replace("scores", "my_scores").replace("weights)", "my_weights)") for text in texts
     ]
-    first = "class C:\n" + "\n".join(methods)
-    last = "class C:\n" + "\n".join(reversed(methods))
-    assert set(prints(one, other, first)) == set(prints(last, f"{other}\n{one}"))
+    chance.shuffle(cells)
+    return [f'"""What I do here."""\n{cell}  # so' for cell in cells]
 
 
-def test_a_cell_that_is_no_python_says_nothing_and_one_with_a_command_does():
-    assert prints("def f(:") == [] and prints("x = [" * 5000) == []
-    assert prints(f"%matplotlib inline\n{ANSWER}") == prints(ANSWER)
-    assert prints("import torch") == []
-    assert prints("total = sum(x.a for x in y) + 1 / 2")[0][0] == OUTSIDE
+@pytest.mark.parametrize("assignment", [ASSIGNMENT, "a4_masks"])
+def test_copies_in_a_class_are_named_and_nobody_else(assignment):
+    """Each student takes one of the bank's right answers to every part."""
+    chance, bank = random.Random(1), right_answers(assignment)
+    answers = {f"a{place:02}": [*map(chance.choice, bank.values())] for place in range(40)}
+    copies = {(one, f"c{one}"): copied(answers[one], chance) for one in ("a03", "a17", "a31")}
+    answers |= {copy: cells for (_, copy), cells in copies.items()}
+    found = similar_pairs(answers, given_out(ROOT, assignment))
+    assert {pair[:2] for pair in found} == set(copies)
 
 
-def test_every_likeness_that_is_long_enough_leaves_a_fingerprint():
-    signs = [str(random.Random(0).random()) for _ in range(3)] + list("abcdef")
-    for before in ([], ["x"], list("xyz")):
-        assert prints_of([*before, *signs]) & prints_of([*signs, "y"])
-    assert prints_of(list("abcd")) == frozenset()
-
-
-@pytest.mark.parametrize("assignment", [ASSIGNMENT, "a12_modern_block"])
-def test_copies_in_a_class_of_sixty_are_found(assignment):
-    found, copies, wrong = planted.measured(assignment, students=60, copies=5)
-    assert copies == 5 and found >= 4 and wrong <= 1
-
-
-@pytest.mark.slow
-def test_twenty_copies_in_a_class_of_three_hundred():
-    found, copies, wrong = planted.measured("a5_multi_head_attention")
-    assert copies == 20 and found >= 18 and wrong <= 3
-
-
-def test_the_solution_of_all_and_the_release_of_all_say_nothing():
-    given = planted.given_out(ASSIGNMENT)
-    assert similar_pairs({f"s{number}": given for number in range(20)}, PARTS, given) == []
-
-
-def test_what_the_whole_class_wrote_says_nothing():
-    answers, _ = planted.class_with_copies(ASSIGNMENT, students=20, copies=0)
-    answers = {name: [*cells, ANSWER] for name, cells in answers.items()}
-    same = {name: ["def own(x):\n" + "    x = x.a(1, 2) + x.b\n" * 9] for name in answers}
-    assert similar_pairs(same, PARTS, []) == []
-    assert similar_pairs(answers, PARTS, planted.given_out(ASSIGNMENT)) == []
-
-
-def test_too_few_are_not_compared():
-    assert similar_pairs({name: [ANSWER] for name in "abcd"}, PARTS, []) == []
-
-
-WRONG = ANSWER.replace("dim=1", "dim=0")
-
-
-def said_of(compare, answers, taught):
-    """What one of the comparisons of whole definitions finds in code cells."""
-    defined = {name: [*definitions_in(cells, PARTS)] for name, cells in answers.items()}
-    return compare(defined, PARTS, [*definitions_in(taught, PARTS)])
-
-
-def test_the_courses_own_code_is_said_to_be_that_word_for_word_or_but_for_names():
-    answers = {
-        "ada": [ANSWER.replace("scores", "s")],
-        "ben": ["import torch", f"%matplotlib inline\n# mine\n{ANSWER}"],
-        "cem": [WRONG],
-        "dan": ["def attention_weights(x):\n    return torch.softmax(x @ x.T, dim=-1)"],
-    }
-    taught = ["def attention_weights(x):\n    return torch.softmax(x @ x.T, dim=-1)", ANSWER]
-    assert said_of(own_code_of_the_course, answers, taught) == {
-        "ada": {"attention_weights": BUT_FOR_NAMES},
-        "ben": {"attention_weights": WORD_FOR_WORD},
-    }
-    assert said_of(own_code_of_the_course, answers, []) == {}
-
-
-def test_identical_answers_are_listed_however_small_the_class():
-    answers = {
-        "ada": [WRONG],
-        "ben": [f"{WRONG}# other words"],
-        "cem": [ANSWER],
-        "dan": [DISGUISED],
-    }
-    assert said_of(same_answers, answers, []) == [["ada", "ben"]]
-    assert said_of(same_answers, {**answers, "eve": [ANSWER]}, []) == [
-        ["ada", "ben"],
-        ["cem", "eve"],
-    ]
-    assert said_of(same_answers, {**answers, "eve": [ANSWER]}, [ANSWER]) == [["ada", "ben"]]
-    short = {name: ["def attention_weights(x):\n    return x"] for name in "ab"}
-    assert said_of(same_answers, short, []) == []
+# ------------------------------------------------------------------------- the course's own code
 
 
 def report_on(code, earned=1.0):
     """What became of a notebook with this code as its answer."""
     step = StepVerdict("weighs", earned, 1.0, "a case", "")
-    verdict = PartVerdict("attention_weights", "attention_weights(x)", (step,))
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
-    return Report(verdicts={"attention_weights": verdict}, notebook=nbformat.writes(notebook))
+    verdict = PartVerdict(PART, f"{PART}(x)", (step,))
+    notebook = nbformat.writes(new_notebook(cells=[new_code_cell(code)]))
+    return Report(verdicts={PART: verdict}, notebook=notebook)
 
 
-TAUGHT = [*definitions_in([ANSWER], PARTS)]
+TAUGHT = definitions_in([ANSWER], [PART])
 
 
-def test_the_courses_own_code_is_hinted_at_where_it_earned_points():
-    """Code that is handed out to be repaired is the course's own, too, and nobody need hear of it."""
-    found = {"attention_weights": WORD_FOR_WORD}
-    assert summary_of("ada", report_on(f"{ANSWER}# mine"), TAUGHT).courses_own == found
-    assert courses_own(report_on(ANSWER, earned=0.0), TAUGHT) == {}
-    assert courses_own(report_on(WRONG), TAUGHT) == {}
+def test_the_courses_own_code_is_said_to_be_that_where_it_earned_points():
+    assert summary_of("ada", report_on(f"%matplotlib inline\n# mine\n{ANSWER}"), TAUGHT).courses_own == (PART,)  # fmt: skip
+    assert courses_own(report_on(ANSWER, earned=0.0), TAUGHT) == ()
+    assert courses_own(report_on(DISGUISED), TAUGHT) == courses_own(report_on(LOOPS), TAUGHT) == ()
 
 
-def test_code_that_takes_too_long_to_compare_is_not_compared(monkeypatch):
-    assert courses_own(report_on(ANSWER * 200), TAUGHT)
-    monkeypatch.setattr(same_code, "SECONDS_TO_COMPARE", 0.001)
-    assert courses_own(report_on(ANSWER * 200), TAUGHT) == {}
+def test_a_line_or_two_that_the_text_dictates_are_nobodys():
+    lines = [f"def {PART}(x):\n    scores = x @ x.T\n    return scores.softmax(dim=-1)"]
+    assert not definitions_in(lines, [PART])
 
 
-UNWRITABLE = {
-    "too deep": "1+" * 1000 + "1",
-    "a no-break space": "f\"{'\u00a0'.join(map(str, x))}\"",
-    "a long number": "0x1" + "0" * 4000,
-}
+@pytest.mark.parametrize("odd", ["1+" * 1000 + "1", "f\"{'\u00a0'.join(map(str, x))}\"", "0x1" + "0" * 4000])  # fmt: skip
+def test_an_expression_that_cannot_be_written_down_spoils_nobodys_row(odd):
+    summary = summary_of("eve", report_on(f"{LOOPS}\n\ndef {PART}(x):\n    return {odd}"), TAUGHT)
+    assert summary.courses_own == () and not summary.broken and not summary.reasons
 
 
-@pytest.mark.parametrize("kind", UNWRITABLE)
-def test_an_expression_that_cannot_be_written_down_spoils_nobodys_comparison_nor_row(kind):
-    odd = f"def attention_weights(x):\n    return {UNWRITABLE[kind]}"
-    assert ast.parse(odd)  # so that there is something to write down
-    answers = {"ada": [WRONG], "ben": [WRONG], "eve": [odd]}
-    assert said_of(same_answers, answers, []) == [["ada", "ben"]]
-    list(fingerprints([odd]))
-    summary = summary_of("eve", report_on(f"{WRONG}\n\n{odd}"), TAUGHT)
-    assert summary.courses_own == {} and not summary.broken and not summary.reasons
+def test_code_that_is_long_is_not_compared():
+    assert courses_own(report_on(ANSWER * 900), TAUGHT) == ()
 
 
 def test_a_hint_that_fails_costs_nobody_the_row(monkeypatch):
@@ -216,64 +177,28 @@ def test_a_hint_that_fails_costs_nobody_the_row(monkeypatch):
         raise ValueError("odd")
 
     monkeypatch.setattr(student_result, "courses_own", fails)
-    summary = summary_of("eve", report_on(WRONG), TAUGHT)
+    summary = summary_of("eve", report_on(LOOPS), TAUGHT)
     assert not summary.broken and summary.signatures
     assert summary.reasons == (
         "the grader itself failed while comparing answers with the course's own code: ValueError: odd",
     )
 
 
-def test_long_numbers_are_told_apart():
-    one, other = (f"def f(x):\n    return x + 0x{digit}{'0' * 4000} * x - x" for digit in "12")
-    assert prints(one) and prints(one) != prints(other)
+# --------------------------------------------------------------------------------- as it is typed
 
 
-def handed_in(course, answers):
-    """A class's answers in a course folder, as students hand them in, in cells of their own."""
-    release = nbformat.read(ROOT / f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb", as_version=4)
-    notebooks = {}
-    for name, cells in answers.items():
-        notebook = notebooks[name] = nbformat.from_dict(release)
-        notebook.cells = [*release.cells, *map(nbformat.v4.new_code_cell, cells)]
-    hand_in(course, {name: nbformat.writes(notebook) for name, notebook in notebooks.items()})
-
-
-def test_the_page_is_for_the_instructor_and_shows_both_answers(tmp_path):
-    answers, copies = planted.class_with_copies(ASSIGNMENT, students=24, copies=2)
-    handed_in(tmp_path, {**answers, "broken": []})
-    (tmp_path / f"submitted/broken/{ASSIGNMENT}/{ASSIGNMENT}.ipynb").write_text("{")
-    (tmp_path / "grading" / ASSIGNMENT).mkdir(parents=True)
-    rows = [StudentResult(name, 0, 0, possible=dict.fromkeys(PARTS, 1.0)) for name in answers]
-    page = write_similar_pairs(tmp_path, ASSIGNMENT, rows).read_text(encoding="utf-8")
-    named = set(re.findall(r"<h2>(\w+) and (\w+)</h2>", page))
-    assert copies <= named
-    assert "24 submissions were compared" in page and "for the instructor alone" in page
-    assert page.count("<pre>") == 2 * page.count("<details>") > 0
-    assert "What I do here." in page, "the code stands there as it was handed in"
-
-
-def test_only_who_asks_gets_the_page(tmp_path):
-    pasted = inspect.getsource(attention.is_permutation_equivariant)
-    handed_in(tmp_path, {"ada": [WRONG], "ben": [WRONG], "eve": [DISGUISED]})
-    hand_in(tmp_path, {"sol": filled_in({"is_permutation_equivariant": pasted})})
-    command = [
-        "grade",
-        ASSIGNMENT,
-        "--course",
-        str(tmp_path),
-        "--no-feedback",
-        "--isolation",
-        "none",
-    ]
+def test_only_who_asks_gets_the_table(tmp_path):
+    pasted = inspect.getsource(attention.self_attention)
+    hand_in(tmp_path, {"sol": filled_in({"self_attention": pasted})})
+    for name in ("ada", "ben"):
+        hand_in(tmp_path, {name: filled_in({PART: ANSWER})})
+    hand_in(tmp_path, {"eve": filled_in({PART: LOOPS})})
+    command = ["grade", ASSIGNMENT, "--course", str(tmp_path), "--no-feedback", "--isolation", "none"]  # fmt: skip
     main(command)
     place = tmp_path / "grading" / ASSIGNMENT
-    table = (place / "class.csv").read_text(encoding="utf-8-sig").splitlines()
-    said = [line.split(",")[0] for line in table if "is_permutation_equivariant word for" in line]
-    assert said == ["sol"]
-    assert not (place / "alike.html").exists()
+    assert not (place / "alike.csv").exists()
     main([*command, "--alike"])
-    page = (place / "alike.html").read_text(encoding="utf-8")
-    assert "too few" in page
-    assert "<li>ada, ben</li>" in page
-    assert "<li>sol: <code>is_permutation_equivariant</code> word for word</li>" in page
-    assert "eve" not in (place / "class.html").read_text(encoding="utf-8")
+    with (place / "alike.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert [*csv.reader(file)] == [["student", "and", "% in common"], ["ada", "ben", "100"]]
+    own = (place / "alike" / "ada.py").read_text(encoding="utf-8")
+    assert ANSWER.strip() in own and "assert" not in own

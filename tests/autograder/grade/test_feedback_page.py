@@ -318,7 +318,7 @@ def test_a_verdict_of_an_earlier_year_is_still_read():
     notebook = assignment()
     check = next(c for c in notebook.cells if "check_double" in str(c.metadata))
     check.outputs = [new_output("display_data", {VERDICT_MIME: held})]
-    notebook.metadata["restored"] = {"edited": ["test_double"], "deleted": [], "added": []}
+    notebook.metadata["restored"] = {"edited": ["test_double"], "deleted": []}
     report = report_in(notebook)
     verdict = report.verdicts["double"]
     assert verdict.obstacle is Obstacle.UNANSWERED and verdict.steps[0].asks == "it doubles"
