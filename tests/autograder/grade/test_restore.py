@@ -63,9 +63,10 @@ def test_a_mark_that_a_student_makes_up_hides_no_edit():
         assert [found.source for found in notebook.cells] == ["test_b"]
 
 
-def test_deleted_cells_are_put_back_where_they_belong():
+def test_deleted_locked_cells_are_put_back_where_they_belong():
     notebook = handed_in(given_out("a = 1", "a", locked=False), given_out("z", "test_z"))
-    released = [cell("a", locked=False), *map(cell, ("test_a", "test_b", "test_z"))]
+    answers = [cell("a", locked=False), cell("b", locked=False)]
+    released = [*answers, *map(cell, ("test_a", "test_b", "test_z"))]
     assert restore(notebook, released) == Restored((), ("test_a", "test_b"))
     assert names(notebook.cells) == ["a", "test_a", "test_b", "test_z"]
 
