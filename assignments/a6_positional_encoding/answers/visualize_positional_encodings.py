@@ -276,7 +276,7 @@ def picture_of_curves(length, d_model=512, ax=None):
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings", told="a function too many or left out")
+@BANK.wrong("visualize_positional_encodings", told="right in part")
 def picture_of_other_numbers(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.figure.colorbar(ax.imshow(table_by_two_loops(length, d_model).abs()), ax=ax)
@@ -305,7 +305,7 @@ def picture_of_negative_numbers(length, d_model=512, ax=None):
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings", told="one place too early or late")
+@BANK.wrong("visualize_positional_encodings", told="other numbers in the picture")
 def picture_without_the_first_word(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.figure.colorbar(ax.imshow(table_by_two_loops(length + 1, d_model)[1:]), ax=ax)

@@ -246,7 +246,7 @@ class ModelWithoutDropoutUnlessAskedFor(Assembled):
         super().__init__(*arguments, dropout=dropout, **keywords)
 
 
-@BANK.wrong("Transformer", told=("`src` in the place of `tgt`", "stops with IndexError"))
+@BANK.wrong("Transformer", told="stops with IndexError")
 class ModelWithSourcesAndTargetsExchanged(Assembled):
     def decode(self, tgt, memory, src):
         return super().decode(src, memory, tgt)
