@@ -463,7 +463,7 @@ class ModelWithAFrozenTableOfSinusoids(Assembled):
         self.positional_encoding.pe = nn.Parameter(table, requires_grad=False)
 
 
-@BANK.wrong("Transformer", told="`tgt_embedding` in the place of `src_embedding`")
+@BANK.wrong("Transformer")
 class ModelWithOneTableForVocabulariesOfOneSize(Assembled):
     def __init__(self, src_vocab, tgt_vocab, *arguments, **keywords):
         super().__init__(src_vocab, tgt_vocab, *arguments, **keywords)
