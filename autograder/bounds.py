@@ -64,14 +64,12 @@ LARGEST_COUNT = 1 << 31  # of a cell, in the order of execution
 LARGEST_RESULT = 32 << 20  # bytes of a graded notebook that is sent, the files beside it aside
 
 # text that is rendered: characters of one and of those that are kept, blanks in a row, and letters of
-# Markdown's own in one text and in all; more would take its reader minutes
+# Markdown's own in one text; more would take its reader minutes
 LONGEST_TEXT, LONGEST_RENDERED, LONGEST_GAP = 100_000, 10_000, 300
-MOST_MARKS, MOST_MARKS_IN_ALL = 2_000, 20_000
-MOST_HTML = 1_000_000  # characters of all outputs that are cleaned
-MOST_COLOURS, MOST_FORMULAS = 2_000, 200
-# characters of the pictures, addresses and titles of a text that stand in it more than once, of the HTML
-# that all texts are made to, and of that with what is shown as it was typed after it
-ROOM_FOR_COPIES, MOST_RENDERED, MOST_SHOWN = 1 << 20, 8 << 20, 16 << 20
+MOST_MARKS = 2_000
+# characters of the pictures, addresses and titles of a text that stand in it more than once, and of the HTML
+# that all texts and outputs are made to: after it they are shown as they were typed
+ROOM_FOR_COPIES, MOST_RENDERED = 1 << 20, 8 << 20
 # elements that a browser may make of HTML: it opens what sets letters anew in each block that follows
 MOST_ELEMENTS = 400_000
 LONGEST_COLOURED = 12_000  # characters of a cell whose code is shown in colours
