@@ -3,7 +3,7 @@
 Whoever runs a submission is confined (`sandbox/limits.py`), and both ends of a channel measure what they
 send (`sandbox/channel.py`, `probe/wire.py`). The limits here are those of the process that decides: it reads
 texts that a student wrote and outputs that a student's code made, and either may be there to take all its memory
-or its time. Sizes are looked at before anything is parsed, and each stage has its processor time for what no
+or its time. Sizes are looked at before anything is parsed, and each submission has its processor time for what no
 size foretells. Who goes beyond a limit loses what is beyond it, and nothing else.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import gc
 import signal
 import threading
-import time
 from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
@@ -64,14 +63,12 @@ LARGEST_COUNT = 1 << 31  # of a cell, in the order of execution
 LARGEST_RESULT = 32 << 20  # bytes of a graded notebook that is sent, the files beside it aside
 
 # text that is rendered: characters of one and of those that are kept, blanks in a row, and letters of
-# Markdown's own in one text and in all; more would take its reader minutes
+# Markdown's own in one text; more would take its reader minutes
 LONGEST_TEXT, LONGEST_RENDERED, LONGEST_GAP = 100_000, 10_000, 300
-MOST_MARKS, MOST_MARKS_IN_ALL = 2_000, 20_000
-MOST_HTML = 1_000_000  # characters of all outputs that are cleaned
-MOST_COLOURS, MOST_FORMULAS = 2_000, 200
-# characters of the pictures, addresses and titles of a text that stand in it more than once, of the HTML
-# that all texts are made to, and of that with what is shown as it was typed after it
-ROOM_FOR_COPIES, MOST_RENDERED, MOST_SHOWN = 1 << 20, 8 << 20, 16 << 20
+MOST_MARKS = 2_000
+# characters of the pictures, addresses and titles of a text that stand in it more than once, and of the HTML
+# that all texts and outputs are made to: after it they are shown as they were typed
+ROOM_FOR_COPIES, MOST_RENDERED = 1 << 20, 8 << 20
 # elements that a browser may make of HTML: it opens what sets letters anew in each block that follows
 MOST_ELEMENTS = 400_000
 LONGEST_COLOURED = 12_000  # characters of a cell whose code is shown in colours
@@ -80,7 +77,6 @@ ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
 
 # seconds of processor time to read and decide one submission; what is not decided by then waits for a person
 SECONDS_TO_DECIDE = 60.0
-SECONDS_TO_CLEAN = 20.0
 SECONDS_BETWEEN_ALARMS = 1.0
 
 MOST_MEMORY = 1 << 30  # bytes of the process, beyond what its imports take
@@ -139,34 +135,3 @@ def within(seconds: float, make: Callable[[], Made]) -> Made:
         signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
         signal.signal(signal.SIGVTALRM, handler)
         gc.callbacks.remove(follow)
-
-
-class Allowance:
-    """Seconds of processor time that several stages share: what one has used, none that follows has."""
-
-    def __init__(self, seconds: float) -> None:
-        self._left = seconds
-
-    def within(self, make: Callable[[], Made]) -> Made:
-        """What is made in the time that is left; who has run out of it once has nothing left.
-
-        Raises:
-            OutOfTime: nothing is left, or nothing any more.
-        """
-        if self._left <= 0:
-            raise OutOfTime
-        began = time.process_time()
-        try:
-            return within(self._left, make)
-        except OutOfTime:
-            self._left = 0.0
-            raise
-        finally:
-            self._left -= time.process_time() - began
-
-    def spent_on(self, make: Callable[[], Made], otherwise: Made) -> Made:
-        """What is made in the time that is left, or else the other thing."""
-        try:
-            return self.within(make)
-        except OutOfTime:
-            return otherwise

@@ -15,7 +15,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
 from autograder.checks.course import RELEASES
-from autograder.grade.formulas import formulas_set, with_formulas
+from autograder.grade.formulas import formulas_set
 from autograder.grade.sanitize import within_markdown
 
 CLEANED = "<div"  # how `sanitize` writes a text
@@ -23,22 +23,19 @@ PICTURE = re.compile(r'(?<=\bsrc=")\.\./[^":]+\.(?:svg|png|jpg)(?=")')
 
 
 class Complete(Preprocessor):
-    """Sets the formulas of all texts as MathML, and puts pictures into the assignment's own."""
+    """Sets the formulas of the assignment's own texts as MathML, and puts its pictures into them."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, index: int
     ) -> tuple[NotebookNode, ResourcesDict]:
         """As nbconvert calls it; what was no text of the assignment became HTML, cleaned, when it was graded."""
-        if cell.cell_type != "markdown":
-            return cell, resources
-        if cell.source.startswith(CLEANED):
-            cell.source = within_markdown(cell.source, with_formulas(cell.source))
+        if cell.cell_type != "markdown" or cell.source.startswith(CLEANED):
             return cell, resources
         graded = Path(resources["metadata"]["path"])  # autograded/<student>/<assignment>
         release = graded.parents[2] / RELEASES / graded.name
         html = formulas_set(markdown2html_mistune(cell.source))
         pictured = PICTURE.sub(lambda found: _embedded(release, found[0]), html)
-        cell.source = within_markdown(cell.source, pictured)
+        cell.source = within_markdown(pictured)
         return cell, resources
 
 

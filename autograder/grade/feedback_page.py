@@ -27,7 +27,6 @@ from autograder.bounds import (
 )
 from autograder.checks.rendering import pictured_step
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict
-from autograder.grade.formulas import with_formulas
 from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.sanitize import GAP, clean, is_readable, rendered
 from autograder.grade.submission import PICTURE
@@ -389,10 +388,10 @@ def code_as_html(source: str) -> str:
 
 
 def text_as_html(source: str) -> str:
-    """Markdown, rendered, cleaned, formulas set."""
+    """Markdown, rendered and cleaned."""
     if not is_readable(source):
         return _pre(source)
-    return with_formulas(without_links(rendered(source)))
+    return without_links(rendered(source))
 
 
 def without_links(html: str) -> str:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection
 from functools import lru_cache
-from html import escape, unescape
+from html import escape
 from typing import TypeVar
 
 import nh3
@@ -27,17 +26,10 @@ from autograder.bounds import (
     LONGEST_GAP,
     LONGEST_RENDERED,
     LONGEST_TEXT,
-    MOST_COLOURS,
     MOST_ELEMENTS,
-    MOST_HTML,
     MOST_MARKS,
-    MOST_MARKS_IN_ALL,
     MOST_RENDERED,
-    MOST_SHOWN,
     ROOM_FOR_COPIES,
-    SECONDS_TO_CLEAN,
-    Allowance,
-    OutOfTime,
 )
 from autograder.files import digest_of
 from autograder.grade.grading import graded_part
@@ -52,22 +44,7 @@ TAGS = {
 CELL = {"colspan", "rowspan"}
 ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt"}, "td": CELL, "th": CELL}
 LINK = re.compile(r"(https?://|mailto:|#|\.\./|[\w-]+\.(ipynb|html|md)\b)", re.IGNORECASE)
-# of what formulas are set as; a larger one could cover the page
-LENGTHS = {"width", "linethickness", "rowspacing", "minsize", "maxsize"}
-LENGTH = re.compile(r"-?(0|0?\.\d+|[1-3](\.\d+)?)(em|ex)?|\d\d?(\.\d+)?(px|pt)|[a-z]*mathspace")
 INLINE_PICTURE = re.compile(r"data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/=\s]*")
-# commands of TeX by which a formula could make a link, load something, or cover what stands around it
-ACTING_FORMULA = re.compile(
-    r"\\(href|url|html\w*|class|cssId|style|require|def|let|newcommand|renewcommand|newenvironment|"
-    r"csname|unicode|includegraphics|data|toggle|mmlToken|texttip|tooltip|bbox|"
-    r"m?kern|[hm]skip|raise|lower|move(left|right)|(math)?[clr]lap|smash|rule|space|genfrac|"
-    r"[hmv]space\*?[\s{]*(-|\d{3}|\d\d[\d.\s]*(em|ex|cm|in|pc)))|"
-    r"\\\\\s*\[\s*(-|\d\d)|((\\!|\\neg\w*space)[\s{}]*){9}",
-    re.IGNORECASE,
-)
-TAG = re.compile(r"<[^<>]*>")
-# a reference to a letter by so many digits that Python refuses to read them, where a browser does not
-LONG_REFERENCE = re.compile(r"&#0*([0-9]{8})[0-9]*")
 # what begins an element that is opened anew in each block until it is closed, and whether it is plain; links are
 # not, since one ends the other
 REOPENED = re.compile(
@@ -94,13 +71,13 @@ IGNORED = ' class="tex2jax_ignore mathjax_ignore"'  # by what reads formulas
 # letters to which Markdown gives a meaning, as HTML writes them
 MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]!`*_~|\\"})
 # shown as text, or inside <img>, where nothing runs
-SHOWN = ("text/plain", "text/latex", "image/png", "image/jpeg", "image/svg+xml", "text/html")
+SHOWN = ("text/plain", "image/png", "image/jpeg", "image/svg+xml", "text/html")
 MARKS = "[]*_`<&\\$|#>-+~!\n"  # of Markdown's own
 GAP = re.compile(rf"\s{{{LONGEST_GAP}}}")
-# colours, which a page shows, and every other command to a terminal, which it leaves out
+# colours; every other command to a terminal stays without its first sign
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 PYTHON = ("python", "python3", "py", "ipython", "ipython3")
-TOO_SLOW = "[An output that takes too long to look through is left out.]\n"
+NOT_CLEANED = "[An output that cannot be looked through is left out.]\n"
 TOO_LONG = "[The rest of this text is left out: it is longer than what is shown.]"
 TOO_MUCH = "<div>(A text that takes too long to look through is left out.)</div>"
 LEFT_OUT = "[An output that could act in a browser is left out.]"
@@ -109,14 +86,28 @@ LEFT_OUT = "[An output that could act in a browser is left out.]"
 Cleaned = TypeVar("Cleaned")
 
 
+def _or_else(
+    clean: Callable[[], Cleaned], otherwise: Callable[[], Cleaned], at_last: Cleaned
+) -> Cleaned:
+    """What cleaning gives; whatever it raises is what somebody typed, and costs nothing but itself.
+
+    Args:
+        otherwise: makes something simpler of it.
+        at_last: what is there without making anything.
+    """
+    for make in (clean, otherwise):
+        with contextlib.suppress(Exception):
+            return make()
+    return at_last
+
+
 class Sanitize(Preprocessor):
     """Cleans all but locked text, the verdicts, and the assignment's own text, known by its `files.digest_of`."""
 
     def __init__(self, own: Collection[str] = (), **kwargs: object) -> None:
         super().__init__(**kwargs)
         self._own = own
-        self._marks = self._html = self._colours = self._rendered = 0
-        self._time = Allowance(SECONDS_TO_CLEAN)
+        self._rendered = 0  # characters of HTML
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, index: int
@@ -124,9 +115,9 @@ class Sanitize(Preprocessor):
         locked = cell.get("metadata", {}).get("nbgrader", {}).get("locked", False)
         if cell.cell_type == "code":
             if not (locked and graded_part(cell.source)):
-                outputs, cell.outputs = cell.outputs, [too_slow()]
-                cell.outputs = self._in_time(
-                    lambda: [*map(self._cleaned, outputs)], lambda: [too_slow()], cell.outputs
+                outputs, cell.outputs = cell.outputs, [odd_output()]
+                cell.outputs = _or_else(
+                    lambda: [*map(self._cleaned, outputs)], lambda: [odd_output()], cell.outputs
                 )
         elif locked:
             pass
@@ -136,33 +127,14 @@ class Sanitize(Preprocessor):
             self._rendered += len(cell.source)
         elif digest_of(cell.source) not in self._own:
             source, pictures = cell.source, cell.pop("attachments", {})
-            self._marks += marks_in(source)
-            plain = self._marks > MOST_MARKS_IN_ALL or self._rendered > MOST_RENDERED
             cell.source = TOO_MUCH
-            if self._rendered <= MOST_SHOWN:
-                cell.source = self._in_time(
-                    lambda: harmless_markdown(source, pictures, plain),
-                    lambda: as_typed(source),
-                    TOO_MUCH,
-                )
+            cell.source = _or_else(
+                lambda: harmless_markdown(source, pictures, self._rendered > MOST_RENDERED),
+                lambda: as_typed(source),
+                TOO_MUCH,
+            )
             self._rendered += len(cell.source)
         return cell, resources
-
-    def _in_time(
-        self, clean: Callable[[], Cleaned], otherwise: Callable[[], Cleaned], at_last: Cleaned
-    ) -> Cleaned:
-        """What cleaning gives, while the notebook has some of its time left; else the other thing.
-
-        Args:
-            clean: cleans something; whatever it raises is what somebody typed, and costs nothing but itself.
-            otherwise: makes something simpler of it in little time.
-            at_last: what is there without making anything.
-        """
-        with contextlib.suppress(Exception, OutOfTime):
-            return self._time.within(clean)
-        with contextlib.suppress(Exception):
-            return otherwise()
-        return at_last
 
     def _cleaned(self, output: NotebookNode) -> NotebookNode:
         """An output of which nothing can act."""
@@ -171,9 +143,9 @@ class Sanitize(Preprocessor):
             output.data = self._shown(output.data)
         for name in ("text", "evalue"):
             if name in output:
-                output[name] = self._calm(output[name])
+                output[name] = calm(output[name])
         if "traceback" in output:
-            output.traceback = [self._calm(line) for line in output.traceback]
+            output.traceback = [calm(line) for line in output.traceback]
         return output
 
     def _shown(self, data: NotebookNode) -> NotebookNode:
@@ -181,47 +153,28 @@ class Sanitize(Preprocessor):
         kept = NotebookNode({kind: text for kind, text in data.items() if kind in SHOWN})
         if "text/markdown" in data and "text/html" not in data:
             text = data["text/markdown"]
-            self._marks += marks_in(text)
-            plain = self._marks > MOST_MARKS_IN_ALL or not is_readable(text)
-            kept["text/html"] = f"<pre>{escape(shortened(text))}</pre>" if plain else rendered(text)
-        if "text/html" in kept:
-            self._html += len(kept["text/html"])
-            if len(kept["text/html"]) > LONGEST_TEXT or self._html > MOST_HTML:
-                del kept["text/html"]
-            else:
-                html = clean(kept["text/html"], made=True)
-                kept["text/html"] = f"<div{IGNORED}>{html}</div>" if formula_acts(html) else html
-        if "text/latex" in kept and formula_acts(kept["text/latex"]):
-            del kept["text/latex"]
+            typed = f"<pre>{escape(shortened(text))}</pre>"
+            kept["text/html"] = rendered(text) if is_readable(text) else typed
+        html = kept.pop("text/html", "")
+        if html and len(html) <= LONGEST_TEXT and self._rendered <= MOST_RENDERED:
+            kept["text/html"] = f"<div{IGNORED}>{clean(html, made=True)}</div>"
+            self._rendered += len(kept["text/html"])
         if "text/plain" in kept:
-            kept["text/plain"] = self._calm(kept["text/plain"])
+            kept["text/plain"] = calm(kept["text/plain"])
         return kept or NotebookNode({"text/plain": LEFT_OUT})
 
-    def _calm(self, text: str) -> str:
-        """Text without commands to a terminal, but for colours; a page takes minutes over many."""
-        if "\x1b" not in text:
-            return text
-        self._colours += text.count("\x1b")
-        if self._colours > MOST_COLOURS:
-            return COLOUR.sub("", text).replace("\x1b", "")
-        pieces = COLOUR.split(text)
-        codes = [*COLOUR.findall(text), ""]
-        return "".join(
-            piece.replace("\x1b", "") + code for piece, code in zip(pieces, codes, strict=True)
-        )
+
+def calm(text: str) -> str:
+    """Text without commands to a terminal."""
+    return COLOUR.sub("", text).replace("\x1b", "")
 
 
-def too_slow() -> NotebookNode:
-    """What stands in place of outputs for which there was no time."""
-    return NotebookNode(output_type="stream", name="stdout", text=TOO_SLOW)
+def odd_output() -> NotebookNode:
+    """What stands in place of outputs that could not be cleaned."""
+    return NotebookNode(output_type="stream", name="stdout", text=NOT_CLEANED)
 
 
-def clean(
-    html: str,
-    tags: AbstractSet[str] = TAGS,
-    attributes: Mapping[str, AbstractSet[str]] = ATTRIBUTES,
-    made: bool = False,
-) -> str:
+def clean(html: str, made: bool = False) -> str:
     """HTML of which nothing loads or runs, and no word is lost: what is no element of these tags is shown as typed.
 
     The parser in nh3 leaves out what it does not know, and elements of SVG or MathML with all that they hold; a
@@ -229,16 +182,15 @@ def clean(
 
     Args:
         html: of whoever wrote it.
-        tags, attributes: what stays.
         made: a program made it, and what a browser does not show of it need not be shown.
     """
-    seen = elements_only(without_code(html) if made else html, tags, made)
-    return nh3.clean(seen if is_short_made(seen) else f"<pre>{escape(html)}</pre>", tags=tags,
-                     attributes=attributes, attribute_filter=attribute,
+    seen = elements_only(without_code(html) if made else html, made)
+    return nh3.clean(seen if is_short_made(seen) else f"<pre>{escape(html)}</pre>", tags=TAGS,
+                     attributes=ATTRIBUTES, attribute_filter=attribute,
                      url_schemes={"http", "https", "mailto", "data"})  # fmt: skip
 
 
-def elements_only(html: str, tags: AbstractSet[str], made: bool = False) -> str:
+def elements_only(html: str, made: bool = False) -> str:
     """HTML in which every "<" begins one of these elements, which is whole, or is one that is shown.
 
     Of what a program made, other elements go if they say more than a name, and pictures go but for their words.
@@ -259,7 +211,7 @@ def elements_only(html: str, tags: AbstractSet[str], made: bool = False) -> str:
             pieces.append({"kept": text, "typed": typed, "": ""}[fate])
             continue
         fate = "typed"
-        if name in tags and (made or not BARE.search(found["said"])):
+        if name in TAGS and (made or not BARE.search(found["said"])):
             fate = "kept"
         elif name and made and (found["said"] or found["alone"] or pictures):
             fate = ""
@@ -304,17 +256,9 @@ def is_short_made(html: str) -> bool:
 def attribute(tag: str, name: str, value: str) -> str | None:
     if tag == "img" and name == "src":
         return value if INLINE_PICTURE.fullmatch(value) else None
-    if name in LENGTHS and not LENGTH.fullmatch(value):
-        return None
     if name == "href":
         return value if LINK.match(value.strip()) else None
     return value
-
-
-def formula_acts(html: str) -> bool:
-    """Whether a formula in it could do more than stand in its place, once a browser has read it."""
-    shown = unescape(LONG_REFERENCE.sub(r"&#\1", TAG.sub("", html)))
-    return bool(ACTING_FORMULA.search(html) or ACTING_FORMULA.search(shown))
 
 
 def marks_in(source: str) -> int:
@@ -344,13 +288,13 @@ def harmless_markdown(
         return source
     if plain or not is_readable(source):
         return as_typed(source)
-    return within_markdown(source, _render(source, pictures) if pictures else rendered(source))
+    return within_markdown(_render(source, pictures) if pictures else rendered(source))
 
 
 def as_typed(source: str) -> str:
     """The same for a text that nothing is made of, as far as it is shown."""
     short = shortened(source)
-    return within_markdown(short, f"<pre>{escape(short)}</pre>") if source.strip() else source
+    return within_markdown(f"<pre>{escape(short)}</pre>") if source.strip() else source
 
 
 def shortened(source: str) -> str:
@@ -358,14 +302,12 @@ def shortened(source: str) -> str:
     return source if len(source) <= LONGEST_TEXT else f"{source[:LONGEST_TEXT]}\n{TOO_LONG}"
 
 
-def within_markdown(source: str, html: str) -> str:
-    """HTML in which no letter means anything to Markdown, nor a formula more than it may."""
-    # a formula is read by the page itself, wherever it stands
-    ignored = IGNORED if formula_acts(source) or formula_acts(html) else ""
+def within_markdown(html: str) -> str:
+    """HTML in which no letter means anything to Markdown, nor to what sets formulas."""
     lines = [line.strip("\n") for line in html.translate(MARKDOWN).split("\n")]
     # an empty line would end the HTML, for Markdown
     shown = "\n".join(line if line.strip() else "&#8203;" for line in lines)
-    return f"<div{ignored}>{shown}</div>"
+    return f"<div{IGNORED}>{shown}</div>"
 
 
 class Renderer(IPythonRenderer):

@@ -22,6 +22,7 @@ from autograder.batch.release_text import title_in, without_self_check
 from autograder.checks.check import Assignment, Part
 from autograder.checks.mistakes import Mistake
 from autograder.grade.feedback_page import code_as_html, text_as_html
+from autograder.grade.formulas import formulas_set
 from autograder.grade.report import CHECK, TEST, grade_id_of
 from autograder.pages import render
 from autograder.release.handed_out import BEGIN, BEGIN_SOLUTION, END, END_SOLUTION
@@ -140,5 +141,5 @@ def _with_pictures(text: str, folder: Path) -> Iterator[str]:
 
 def _html(text: str) -> str:
     """Markdown as HTML, in which wide formulas scroll, and headings have no anchors."""
-    html = text_as_html(text).replace(ANCHOR, "")
+    html = formulas_set(text_as_html(text)).replace(ANCHOR, "")
     return DISPLAYED.sub(r'<span class="wide" tabindex="0">\g<0></span>', html)

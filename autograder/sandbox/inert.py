@@ -7,8 +7,6 @@ expect a cell to stop over them.
 
 from __future__ import annotations
 
-import code
-import functools
 import io
 import os
 import pdb  # noqa: T100 (so that it is not entered)
@@ -18,24 +16,19 @@ import sys
 import types
 import typing
 from collections.abc import Callable
-from importlib.machinery import ModuleSpec
-from importlib.util import module_from_spec
 from typing import Any, Self
 
-import IPython
 import torch
 import typing_extensions
 from ipykernel.ipkernel import IPythonKernel
-from IPython.core import debugger
 from IPython.core.interactiveshell import InteractiveShell
 
-INSTALLERS = ("pip", "conda", "mamba", "micromamba", "uv")
+LINES = ("pip", "conda", "mamba", "micromamba", "uv", "system", "sx", "debug", "pdb")
 SHELLS = (
     "bash", "sh", "script", "system", "sx", "!", "cmd", "ruby", "perl", "python", "python2", "python3", "pypy",
 )  # fmt: skip
 # magics of whole cells that measure what they run, or hide what it prints, and errors with it
 WRAPPING = re.compile(r"\A(\s*)%%(?:time|capture|prun)\b[^\n]*")
-DEBUGGERS = ("ipdb", "pudb")  # packages of their own, whether they are installed or not
 LATER_TYPES = ("override", "ReadOnly", "TypeIs")  # of `typing` in later versions of Python
 set_default_device = torch.set_default_device
 LONGEST = 80  # characters of a command that are shown
@@ -57,31 +50,22 @@ class NotRun:
     """In the place of `subprocess.Popen`: a program that ended at once, well, and without a word."""
 
     __class_getitem__: Any = classmethod(types.GenericAlias)  # libraries write `Popen[bytes]`
-    returncode, pid = 0, 0
+    returncode = pid = 0
 
     def __init__(self, args: Any, *_: Any, **options: Any) -> None:
         self.args = args
         tell(args if isinstance(args, str) else " ".join(map(str, args)))
         words = ("text", "universal_newlines", "encoding", "errors")
-        text = any(options.get(word) for word in words)
-        self._nothing: str | bytes = "" if text else b""
-        for stream in ("stdin", "stdout", "stderr"):
-            there = options.get(stream) == subprocess.PIPE
-            setattr(self, stream, (io.StringIO() if text else io.BytesIO()) if there else None)
+        stream = io.StringIO if any(options.get(word) for word in words) else io.BytesIO
+        self.stdin, self.stdout, self.stderr = stream(), stream(), stream()
 
     def communicate(self, *_: Any, **__: Any) -> tuple[str | bytes, str | bytes]:
-        return self._nothing, self._nothing
+        return self.stdout.read(), self.stderr.read()
 
-    def poll(self) -> int:
+    def poll(self, *_: Any, **__: Any) -> int:
         return 0
 
-    def wait(self, *_: Any, **__: Any) -> int:
-        return 0
-
-    def kill(self) -> None:
-        return None
-
-    terminate = kill
+    wait = kill = terminate = poll
 
     def __enter__(self) -> Self:
         return self
@@ -91,13 +75,7 @@ class NotRun:
 
 
 def _system(command: str) -> int:
-    tell(command)
-    return 0
-
-
-def _popen(command: str, *_: Any, **__: Any) -> io.StringIO:
-    tell(command)
-    return io.StringIO()
+    return NotRun(command).returncode
 
 
 def _input(prompt: object = "", *_: Any, **__: Any) -> str:
@@ -127,51 +105,24 @@ def on_the_cpu(device: torch.device | str | int | None) -> None:
 def make_inert(kernel: IPythonKernel) -> None:
     """Let nothing of it run in this process any more."""
     shell: InteractiveShell = kernel.shell
-    kernel.raw_input = kernel.getpass = (
-        _input  # which it puts in the place of `input` for each cell
-    )
+    # which it puts in the place of `input` for each cell
+    kernel.raw_input = kernel.getpass = _input
     shell.system = shell.system_raw = shell.system_piped = _system
-    shell.getoutput = _output_of
-    for name in INSTALLERS:
-        shell.register_magic_function(_magic(f"%{name}"), "line", name)
+    shell.getoutput = lambda command, *_, **__: _system(command) or []
     for name in SHELLS:
         shell.register_magic_function(_cell_magic(f"%%{name}"), "cell", name)
-    for name in ("system", "sx", "debug", "pdb"):
-        shell.register_magic_function(_magic(f"%{name}"), "line", name)
-    shell.register_magic_function(_pictures_of(shell), "line", "matplotlib")
-    shell.run_line_magic = _known_magics_of(shell)
-    os.system, os.popen = _system, _popen  # type: ignore[assignment]
+    shell.register_magic_function(_matplotlib, "line", "matplotlib")
+    shell.run_line_magic = _without_some_magics(shell)
+    os.system = _system  # type: ignore[assignment]
+    os.popen = lambda command, *_, **__: NotRun(command, text=True).stdout  # type: ignore[assignment]
     subprocess.Popen = NotRun  # type: ignore[assignment,misc]
     sys.breakpointhook = _debugger
-    pdb.set_trace = debugger.set_trace = _debugger
-    for kind in (pdb.Pdb, debugger.Pdb):
-        kind.set_trace = _debugger  # type: ignore[method-assign]
-    pdb.post_mortem = pdb.pm = _debugger
-    IPython.embed = code.interact = _debugger
-    for name in DEBUGGERS:
-        sys.modules[name] = _debugging(name)
+    pdb.set_trace = pdb.post_mortem = pdb.pm = _debugger
     torch.compile = as_it_is
     torch.set_default_device = on_the_cpu
     for name in LATER_TYPES:
         if not hasattr(typing, name):
             setattr(typing, name, getattr(typing_extensions, name))
-
-
-def _output_of(command: str, *_: Any, **__: Any) -> list[str]:
-    tell(command)
-    return []
-
-
-def _debugging(name: str) -> types.ModuleType:
-    """A module in the place of a debugger."""
-    module = module_from_spec(ModuleSpec(name, None))
-    for entry in ("set_trace", "post_mortem", "pm"):
-        setattr(module, entry, _debugger)
-    return module
-
-
-def _magic(name: str) -> Callable[[str], None]:
-    return lambda line: tell(f"{name} {line}")
 
 
 def _cell_magic(name: str) -> Callable[[str, str], None]:
@@ -181,28 +132,19 @@ def _cell_magic(name: str) -> Callable[[str, str], None]:
     return not_run
 
 
-def _known_magics_of(shell: InteractiveShell) -> Callable[..., Any]:
-    """What runs line magics, and passes over those that come with a package which is not there."""
+def _without_some_magics(shell: InteractiveShell) -> Callable[..., Any]:
+    """What runs line magics, but for those of `LINES` and of packages which are not there."""
     run = shell.run_line_magic
 
     def run_line_magic(name: str, line: str, _stack_depth: int = 1) -> Any:
-        if shell.find_line_magic(name) is None:
+        if name in LINES or shell.find_line_magic(name) is None:
             return tell(f"%{name} {line}")
         return run(name, line, _stack_depth + 1)
 
     return run_line_magic
 
 
-def _pictures_of(shell: InteractiveShell) -> Callable[[str], Any]:
-    """`%matplotlib`, which shows pictures where they always stand, whatever the notebook asks for."""
-    inline = shell.find_line_magic("matplotlib")
-
-    @functools.wraps(inline)
-    def matplotlib(line: str) -> Any:
-        word = line.strip()
-        if word in ("", "inline", "agg", "--list", "-l"):
-            return inline(line)
-        tell(f"%matplotlib {word}; pictures are shown inline")
-        return inline("inline")
-
-    return matplotlib
+def _matplotlib(line: str) -> None:
+    """`%matplotlib`: pictures are shown where they always stand, whatever a notebook asks for."""
+    if line.strip() not in ("", "inline"):
+        tell(f"%matplotlib {line}; pictures are shown inline")

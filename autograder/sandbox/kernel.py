@@ -52,7 +52,7 @@ from autograder.sandbox.messages import (
     SpawnRequest,
 )
 from autograder.sandbox.preload import forget_folders, import_all, settle
-from autograder.sandbox.rest import FLAGS, Rest
+from autograder.sandbox.rest import Rest
 
 OUTPUTS = (
     "stream",
@@ -280,9 +280,8 @@ class Shell:
     ) -> dict[str, Any]:
         """After a line has failed, run what stands below it and does not need it; the first reply counts."""
         rest, latest = Rest(self.kernel.shell, code, self._missing), reply
-        while latest["status"] == "error" and (left := rest.after(sys.last_value)):
-            with self.kernel.shell.compile.extra_flags(FLAGS):
-                latest = self._execute(left, cell, loop, counted=False)
+        while latest["status"] == "error" and rest.is_left_after(sys.last_value):
+            latest = self._execute(code, cell, loop, counted=False)
         return reply
 
     def _see_to_streams(self) -> None:

@@ -1,165 +1,78 @@
 """What of a cell still runs after a line in it has failed.
 
 A package that is not installed where grading is done, such as `google.colab`, would take all that stands
-below it with it, `import torch` among it. So each later statement runs, unless it needs what is missing. A
-definition runs without the decorators that do, such as `@typechecked`, and computes what stands in it. After
-any other error, such as a file that lies on the student's machine alone, imports still run and nothing else.
+below it with it, `import torch` among it. So the cell runs again from there on, without that import, and goes
+on below each line that needs what is missing. After any other error, such as a file that lies on the student's
+machine alone, imports still run and nothing else.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
-import re
-from collections import Counter
-from collections.abc import Iterator
 from types import TracebackType
 
 from IPython.core.interactiveshell import InteractiveShell
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Import = ast.Import | ast.ImportFrom
-# types come from packages that are not there, and are no part of what a function computes
-FLAGS = __future__.annotations.compiler_flag
 
 
 class Rest:
-    """The statements of a cell that do not need what has failed.
-
-    They are compiled with `FLAGS`, by which annotations are not looked up.
+    """What of a cell is still to run, each line where it stood.
 
     Args:
         shell: runs the cell.
         source: the cell's, as it was written.
-        missing: names that imports of the notebook have failed to bring so far; changed in place.
+        missing: names that lines of the notebook have failed to bring; changed in place.
     """
 
     def __init__(self, shell: InteractiveShell, source: str, missing: set[str]) -> None:
-        self._shell, self._source = shell, source
-        self._missing = missing
-        self._text = ""
-        self._left_out: set[int] = set()  # lines of decorators
-
-    def after(self, error: BaseException | None) -> str:
-        """What to run after an error; empty if nothing is left.
-
-        Lines stand where they stood, so that errors name the right ones.
-        """
-        place = _place_of(error.__traceback__) if isinstance(error, Exception) else None
-        if error is None or place is None:
-            return ""
-        self._missing.difference_update(self._shell.user_ns)  # what has come from elsewhere
-        first = not self._text
-        self._text = self._text or self._shell.transform_cell(self._source)
+        self._shell, self._missing = shell, missing
         try:
-            body = ast.parse(self._text).body
+            self._body = ast.parse(shell.transform_cell(source)).body
         except (SyntaxError, ValueError):
-            return ""
-        failed = next((n for n, one in enumerate(body) if _holds(one, *place)), None)
-        if failed is None:
-            return ""
-        of_missing = isinstance(error, NameError) and error.name in self._missing
-        kept = [*_others(body[failed], error), *_imports_below(body[failed], place[0])]
-        if not (of_missing or isinstance(error, ImportError)):
-            kept += [one for one in body[failed + 1 :] if isinstance(one, Import)]
+            self._body = []
+
+    def is_left_after(self, error: BaseException | None) -> bool:
+        """Let the cell run as the rest of itself when it runs next, if anything is left below an error."""
+        place = _place_of(error.__traceback__) if isinstance(error, Exception) else None
+        while place and self._body and not _holds(self._body[0], place):
+            del self._body[0]  # it has run
+        if place is None or not self._body:
+            return False
+        failed = self._body.pop(0)
+        if isinstance(error, ImportError):
+            self._missing |= _bound(failed)
+            without = _Without(place, isinstance(error, ModuleNotFoundError))
+            again = without.visit(ast.Module([failed], []))
+            self._body[:0] = again.body if without.found else []
+        elif isinstance(error, NameError) and error.name in self._missing:
+            self._missing |= _bound(failed)
         else:
-            self._leave_out_decorators(body[failed])
-            by_what_is_left_out = isinstance(body[failed], Definition) and not self._is_victim(
-                body[failed]
-            )
-            if not by_what_is_left_out:
-                self._missing |= _bound(body[failed])
-                self._missing -= {name for one in kept for name in _bound(one)}
-            later = body[failed if first and by_what_is_left_out else failed + 1 :]
-            for statement in later:
-                self._leave_out_decorators(statement)
-                if self._is_victim(statement):
-                    self._missing |= _bound(statement)
-                else:
-                    self._missing -= _bound(statement)
-                    kept.append(statement)
-        self._text = self._only(kept, body)
-        return self._text
+            self._body = [one for one in self._body if isinstance(one, Import)]
+        self._shell.ast_transformers += [self] if self._body else []
+        return bool(self._body)
 
-    def _leave_out_decorators(self, statement: ast.stmt) -> None:
-        """Take from a definition, and from those in a class, the decorators that need what is missing."""
-        if not isinstance(statement, Definition):
-            return
-        for one in filter(self._is_victim, statement.decorator_list):
-            self._left_out.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
-        statement.decorator_list = [
-            one for one in statement.decorator_list if not self._is_victim(one)
-        ]
-        if isinstance(statement, ast.ClassDef):
-            for inner in statement.body:
-                self._leave_out_decorators(inner)
-
-    def _is_victim(self, node: ast.AST) -> bool:
-        return not self._missing.isdisjoint(_needed(node))
-
-    def _only(self, kept: list[ast.stmt], body: list[ast.stmt]) -> str:
-        """The cell with these statements of its body alone, each where it stood."""
-        lines = self._text.splitlines()
-        on_line = Counter(
-            number for one in body for number in {_first_line(one), one.end_lineno or one.lineno}
-        )
-        found: dict[int, str] = {}
-        for statement in kept:
-            first, last = _first_line(statement), statement.end_lineno or statement.lineno
-            beside_others = max(on_line[first], on_line[last]) > 1  # a semicolon is between them
-            if beside_others or statement not in body:
-                text = _written(self._text, statement)
-                found[first] = f"{found[first]}; {text}" if first in found else text
-            else:
-                standing = set(range(first, last + 1)) - self._left_out
-                found |= {number: lines[number - 1] for number in standing}
-        if not found:
-            return ""
-        found.setdefault(1, "#")  # IPython takes empty lines above the first one away
-        return "\n".join(found.get(number, "") for number in range(1, max(found) + 1))
+    def visit(self, _: ast.Module) -> ast.Module:
+        """The cell as it runs next, of which IPython asks whatever transforms code."""
+        self._shell.ast_transformers.remove(self)  # `%time` and others transform code, too
+        return ast.Module(self._body.copy(), [])
 
 
-def _written(source: str, statement: ast.stmt) -> str:
-    """A simple statement on one line, or as it was typed where Python cannot write it."""
-    try:
-        return ast.unparse(statement)
-    except (ValueError, RecursionError, MemoryError):  # such as over `f"{'\u00a0'}"`
-        return ast.get_source_segment(source, statement) or ""
+class _Without(ast.NodeTransformer):
+    """Takes out the import at a place; one that brings several things becomes one for each."""
 
+    def __init__(self, place: tuple[int, int], no_module: bool) -> None:
+        self.place, self.no_module, self.found = place, no_module, False
 
-def _others(statement: ast.stmt, error: BaseException) -> list[ast.stmt]:
-    """What an import brings beside the one thing over which it has failed."""
-    if not isinstance(statement, Import) or not isinstance(error, ImportError):
-        return []
-    if isinstance(statement, ast.ImportFrom):
-        if isinstance(error, ModuleNotFoundError):
-            return []
-        found = re.match(r"cannot import name '(\w+)'", error.msg)
-        failed = found[1] if found else ""
-    else:
-        failed = error.name or ""
-    names = [alias.name for alias in statement.names]
-    place = next((n for n, name in enumerate(names) if f"{name}.".startswith(f"{failed}.")), 0)
-    others = [alias for n, alias in enumerate(statement.names) if n != place]
-    if not others:
-        return []
-    if isinstance(statement, ast.Import):
-        rest: Import = ast.Import(others)
-    else:
-        rest = ast.ImportFrom(statement.module, others, statement.level)
-    return [ast.copy_location(rest, statement)]
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
+        if not _holds(node, self.place):
+            return node
+        self.found = True
+        if len(node.names) == 1 or (self.no_module and isinstance(node, ast.ImportFrom)):
+            return ast.copy_location(ast.Pass(), node)
+        return [ast.copy_location(_alone(node, name), name) for name in node.names]
 
-
-def _imports_below(node: ast.AST, line: int) -> Iterator[ast.stmt]:
-    """The imports inside a statement, such as an `if` or a `with`, that stand below a line of it."""
-    if isinstance(node, Definition):
-        return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, Import):
-            if child.lineno > line:
-                yield child
-        elif isinstance(child, ast.stmt | ast.ExceptHandler):
-            yield from _imports_below(child, line)
+    visit_ImportFrom = visit_Import
 
 
 def _place_of(traceback: TracebackType | None) -> tuple[int, int] | None:
@@ -173,21 +86,23 @@ def _place_of(traceback: TracebackType | None) -> tuple[int, int] | None:
     return line or traceback.tb_lineno, column or 0
 
 
-def _holds(statement: ast.stmt, line: int, column: int) -> bool:
-    start = _first_line(statement), statement.col_offset
-    end = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
-    return start <= (line, column) <= end
+def _alone(node: Import, name: ast.alias) -> Import:
+    """An import of one of its names."""
+    if isinstance(node, ast.Import):
+        return ast.Import([name])
+    return ast.ImportFrom(node.module, [name], node.level)
 
 
-def _first_line(statement: ast.stmt) -> int:
-    if isinstance(statement, Definition) and statement.decorator_list:
-        return statement.decorator_list[0].lineno
-    return statement.lineno
+def _holds(node: ast.stmt, place: tuple[int, int]) -> bool:
+    """Whether a line and column are in a statement, or in what decorates it."""
+    first = min([node, *getattr(node, "decorator_list", [])], key=lambda one: one.lineno)
+    start = first.lineno, 0 if first is not node else node.col_offset
+    return start <= place <= (node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
 def _bound(statement: ast.stmt) -> set[str]:
     """Names that a statement binds at the top of its cell."""
-    if isinstance(statement, Definition):
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {statement.name}
     found = set()
     for node in ast.walk(statement):
@@ -196,19 +111,3 @@ def _bound(statement: ast.stmt) -> set[str]:
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.split(".")[0])
     return found
-
-
-def _needed(node: ast.AST) -> Iterator[str]:
-    """Names that are looked up when a statement runs: not in the bodies of functions, nor in annotations."""
-    if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load):
-            yield node.id
-        return
-    for name, child in ast.iter_fields(node):
-        if name == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        if name in ("annotation", "returns"):
-            continue
-        for one in child if isinstance(child, list) else [child]:
-            if isinstance(one, ast.AST):
-                yield from _needed(one)

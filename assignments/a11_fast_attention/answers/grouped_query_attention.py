@@ -543,7 +543,7 @@ class KeyHeadsUnchecked(Base):
         super().__init__(d_model, num_heads, even)
 
 
-@BANK.wrong(PART, told=("`w_k` in the place of `w_v`", "wrong with `forward`"))
+@BANK.wrong(PART, told="the weights right, the output wrong")
 class KeysForValues(Base):
     def forward(self, query, key, value, mask=None):
         q = split_heads(self.w_q(query), self.h)

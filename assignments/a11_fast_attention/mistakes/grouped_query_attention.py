@@ -269,7 +269,7 @@ class GroupedWeigh:
     @called("weights where nothing may be attended to")
     @variants("low, added", ((-1e9, False), (-1e9, True), (-1e4, True)))
     def shared_out(self, scores, mask, low, added):
-        """Where a query may attend to nothing, its scores are all large negative numbers, and a softmax turns
+        """Where a query may attend to nothing, its scores are all one and the same number, and a softmax turns
         these into weights that sum to one all the same. Such a query gets weights of 0: set hidden weights
         to 0 after the softmax."""
         if mask is None:

@@ -36,11 +36,7 @@ class ScoresThatNeverReadTheAnnotations(ThreeMaps):
         return score.expand(-1, annotations.shape[1]) + 0 * self.U(annotations).sum(dim=-1)
 
 
-@BANK.wrong(
-    "BahdanauAttention",
-    told=("NaN or infinity", "wrong with `mask` given"),
-    published="gabrielmittag/NISQA#17",
-)
+@BANK.wrong("BahdanauAttention", published="gabrielmittag/NISQA#17", told="wrong with `mask` given")
 class MinusInfinityAmongTheWeights(ThreeMaps):
     """Hidden words get minus infinity, but only after the softmax."""
 

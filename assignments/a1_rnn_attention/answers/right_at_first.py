@@ -64,8 +64,7 @@ class NoMaskForOneSentence(Attention):
 
 
 @BANK.wrong(
-    "BahdanauAttention",
-    told=("softmax left out, twice or along another axis", "wrong in train mode"),
+    "BahdanauAttention", told=("the context right, the weights wrong", "wrong in train mode")
 )
 class SoftmaxTwiceInTrainMode(Attention):
     def forward(self, state, annotations, mask=None):

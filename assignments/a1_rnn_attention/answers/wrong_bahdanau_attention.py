@@ -219,7 +219,7 @@ class LayersSwapped(ThreeMaps):
         return self.v(torch.tanh(self.U(state)[:, None] + self.W(annotations)))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention", told="`W` in the place of `U`")
+@BANK.wrong("BahdanauAttention", told="stops with RuntimeError")
 class OneLayerForBoth(ThreeMaps):
     def scores(self, state, annotations):
         return self.v(torch.tanh(self.W(state)[:, None] + self.W(annotations)))[..., 0]

@@ -183,7 +183,7 @@ def context_on_the_wrong_side(x):
     return x @ weights, weights
 
 
-@BANK.wrong("basic_self_attention", told="scores too large or too small")
+@BANK.wrong("basic_self_attention", told="the z right, the weights wrong")
 def context_and_scaled_weights(x):
     weights = weights_by_loops(x)
     return weights @ x, (x @ x.T / x.shape[1] ** 0.5).softmax(-1)

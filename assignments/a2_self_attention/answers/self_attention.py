@@ -61,7 +61,7 @@ def batch_with_value_as_wide_as_the_key(query, key, value):
     return output[..., : key.shape[-1]]
 
 
-@BANK.wrong("self_attention", told="`key` in reverse order")
+@BANK.wrong("self_attention")
 def batch_with_the_keys_reversed(query, key, value):
     return batch_by_einsum(query, key.flip(1), value)
 

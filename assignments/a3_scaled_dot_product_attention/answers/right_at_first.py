@@ -39,7 +39,10 @@ def sentence_of_a_hundred_words(X, Wq, Wk, Wv):
 
 @BANK.wrong(
     "scaled_dot_product_attention",
-    told=("wrong by a constant", "wrong with a row in which nothing may be seen"),
+    told=(
+        "hidden ones have weight, or visible ones none",
+        "wrong with a row in which nothing may be seen",
+    ),
 )
 def attention_blind_where_all_heads_are(query, key, value, mask=None):
     if mask is None:

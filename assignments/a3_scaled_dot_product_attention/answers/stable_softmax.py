@@ -257,12 +257,12 @@ def softmax_with_a_shift_when_large(scores, axis=-1):
     return softmax_taken_literally(scores, axis)
 
 
-@BANK.wrong("stable_softmax", told="scores too large or too small")
+@BANK.wrong("stable_softmax")
 def softmax_scaled_down(scores, axis=-1):
     return softmax_taken_literally(scores / 10, axis)
 
 
-@BANK.wrong("stable_softmax", told="nearly right")
+@BANK.wrong("stable_softmax")
 def softmax_in_halves(scores, axis=-1):
     return softmax_in_two_lines(scores.astype(np.float16), axis).astype(np.float64)
 
@@ -278,7 +278,7 @@ def softmax_as_a_nested_list(scores, axis=-1):
     return softmax_in_two_lines(scores, axis).tolist()
 
 
-@BANK.wrong("stable_softmax", told="scores too large or too small")
+@BANK.wrong("stable_softmax")
 def softmax_of_absolute_values(scores, axis=-1):
     return softmax_in_two_lines(np.abs(scores), axis)
 

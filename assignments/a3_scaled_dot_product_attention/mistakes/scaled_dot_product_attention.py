@@ -317,8 +317,8 @@ for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min
 
     @scaled.mistake("all is seen where nothing is visible", costs=EMPTY)
     class AllSeenWhereNothingIs(InSteps):
-        """All is right until a query may attend to nothing. Then all its scores are the same large
-        negative number, and a softmax of equal scores gives equal weights. What do you know about such
+        """All is right until a query may attend to nothing. Then all its scores are one and the
+        same number, and a softmax of equal scores gives equal weights. What do you know about such
         a row after the softmax?"""
 
         def hide(self, scores, mask, lowest=lowest):
@@ -333,8 +333,8 @@ class ScaledCompare:
     @called(".T on batches")
     @costs(ANY_AXES)
     def all_axes_reversed(self, query, key):
-        """Your transpose reverses all axes of the key, the batch too, as `.T` does. Only the last
-        two should change places, however many there are."""
+        """Your transpose moves the first axis of the key, which is the batch, to the end, as `.T` does. Only the
+        last two should change places, however many there are."""
         return query @ key.permute(*reversed(range(key.dim())))
 
     @costs(ANY_AXES)
@@ -349,10 +349,11 @@ class ScaledCompare:
         last two axes as matrices and everything before them as a stack?"""
         return torch.bmm(query, key.mT)
 
-    def reshape_for_transpose(self, query, key):
+    @variants("keep", ("reshape", "view"))
+    def reshape_for_transpose(self, query, key, keep):
         """The shape fits, but `reshape` and `view` keep the numbers in their old order. Rows become
         columns with a transpose."""
-        return query @ key.reshape(key.mT.shape)
+        return query @ getattr(key, keep)(key.mT.shape)
 
     def query_and_key_swapped(self, query, key):
         """You score keys against queries. Rows of the scores belong to the queries, so their shape

@@ -127,7 +127,7 @@ def scores_negated_at_first(scores, axis=-1):
 
 @stable.mistakes_in(Softmax.answer, costs=ANY_AXIS)
 class StableAnswer:
-    def axis_ignored(self, scores, axis=-1):
+    def shares_along_the_last_axis_alone(self, scores, axis=-1):
         """Your weights sum to one along the last axis whatever `axis` says. Does each step use the
         argument?"""
         return Softmax.answer(self, scores)

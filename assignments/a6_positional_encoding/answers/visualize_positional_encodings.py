@@ -276,7 +276,7 @@ def picture_of_curves(length, d_model=512, ax=None):
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings", told="a function too many or left out")
+@BANK.wrong("visualize_positional_encodings", told="right in part")
 def picture_of_other_numbers(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.figure.colorbar(ax.imshow(table_by_two_loops(length, d_model).abs()), ax=ax)
@@ -305,7 +305,7 @@ def picture_of_negative_numbers(length, d_model=512, ax=None):
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings", told="one place too early or late")
+@BANK.wrong("visualize_positional_encodings", told="other numbers in the picture")
 def picture_without_the_first_word(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.figure.colorbar(ax.imshow(table_by_two_loops(length + 1, d_model)[1:]), ax=ax)
@@ -325,7 +325,7 @@ def picture_beside_an_empty_figure(length, d_model=512, ax=None):
     return picture_by_imshow(length, d_model, axes_or_new(ax))
 
 
-@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
+@BANK.wrong("visualize_positional_encodings", named="Axes not returned")
 def picture_with_its_colour_bar_returned(length, d_model=512, ax=None):
     ax = picture_by_imshow(length, d_model, ax)
     return ax.images[0].colorbar.ax
@@ -432,22 +432,6 @@ def picture_with_the_limits_of_512(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.set_xlim((0, 512)))(length, d_model, ax)
 
 
-@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
-def picture_behind_a_patch(length, d_model=512, ax=None):
-    def cover(ax, length, d_model):
-        ax.axhspan(-1, length, color="w", zorder=9)
-
-    return looked_at(cover)(length, d_model, ax)
-
-
-@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
-def picture_as_small_as_a_stamp(length, d_model=512, ax=None):
-    def shrink(ax, length, d_model):
-        ax.set_position([0.4, 0.4, 0.01, 0.01])
-
-    return looked_at(shrink)(length, d_model, ax)
-
-
 @BANK.wrong("visualize_positional_encodings", named="numbers that differ share one colour")
 def picture_that_is_transparent(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.images[0].set_alpha(0.0))(length, d_model, ax)
@@ -458,14 +442,6 @@ def picture_cut_from_below(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.set_ylim(length // 2, -0.5))(
         length, d_model, ax
     )
-
-
-@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
-def picture_with_a_bar_of_other_colours(length, d_model=512, ax=None):
-    ax = axes_or_new(ax)
-    ax.imshow(table_by_numpy(length, d_model), cmap="coolwarm", aspect="auto")
-    ax.figure.colorbar(ScalarMappable(Normalize(-1, 1), cmap="viridis"), ax=ax)
-    return labelled(ax)
 
 
 @BANK.wrong("visualize_positional_encodings", named="axes swapped and no colour bar")

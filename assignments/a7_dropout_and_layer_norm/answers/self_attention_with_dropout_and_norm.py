@@ -464,9 +464,7 @@ class ContiguousInputs(Parts):
         return ByBmm.forward(self, query.view(-1).view(query.shape), key, value)
 
 
-@BANK.wrong(
-    "SelfAttentionWithDropoutAndNorm", told=("nearly right", "wrong with `dropout_rate` given")
-)
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong with `dropout_rate` given")
 class ScalesItsQuery(Parts):
     def forward(self, query, key, value):
         with torch.no_grad():

@@ -265,7 +265,7 @@ class LayerWithATrailingReLU(Taken):
         return self.layer_norm2(x + self.dropout(torch.relu(self.feed_forward(x))))
 
 
-@BANK.wrong("TransformerLayer", told="an input added or left out")
+@BANK.wrong("TransformerLayer")
 class LayerWithAResidualTooMany(Taken):
     def forward(self, x, mask=None):
         return x + super().forward(x, mask)

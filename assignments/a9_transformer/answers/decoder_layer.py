@@ -137,7 +137,7 @@ class LayerThatAsksItself(LayerByEinsum):
         return self.layer_norm3(x + self.drop(self.feed_forward.w_2(hidden)))
 
 
-@BANK.wrong("DecoderLayer", told="`x` and `memory` exchanged")
+@BANK.wrong("DecoderLayer", told="too short or too long")
 class LayerWithMemoryFirst(Taken):
     def forward(self, memory, x, self_mask=None, memory_mask=None):
         return super().forward(x, memory, self_mask, memory_mask)
@@ -156,7 +156,7 @@ class LayerForOneSentence(Taken):
         return result.expand_as(x)
 
 
-@BANK.wrong("DecoderLayer", told="in the other mode")
+@BANK.wrong("DecoderLayer")
 class LayerThatDropsInEvalMode(LayerByEinsum):
     def drop(self, x):
         return F.dropout(x, self.p)

@@ -246,7 +246,7 @@ class ModelWithoutDropoutUnlessAskedFor(Assembled):
         super().__init__(*arguments, dropout=dropout, **keywords)
 
 
-@BANK.wrong("Transformer", told=("`src` in the place of `tgt`", "stops with IndexError"))
+@BANK.wrong("Transformer", told="stops with IndexError")
 class ModelWithSourcesAndTargetsExchanged(Assembled):
     def decode(self, tgt, memory, src):
         return super().decode(src, memory, tgt)
@@ -463,7 +463,7 @@ class ModelWithAFrozenTableOfSinusoids(Assembled):
         self.positional_encoding.pe = nn.Parameter(table, requires_grad=False)
 
 
-@BANK.wrong("Transformer", told="`tgt_embedding` in the place of `src_embedding`")
+@BANK.wrong("Transformer")
 class ModelWithOneTableForVocabulariesOfOneSize(Assembled):
     def __init__(self, src_vocab, tgt_vocab, *arguments, **keywords):
         super().__init__(src_vocab, tgt_vocab, *arguments, **keywords)

@@ -1,7 +1,7 @@
 """Say how a wrong answer differs from the right one, where no mistake has a name.
 
-What is said is true of what came back: a relation between its numbers and the right ones, a change
-of inputs that leads from ours to theirs, the form of the results, how it stops, and in which cases.
+What is said is true of what came back: a relation between its numbers and the right ones, the form of the
+results, how it stops, and in which cases.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from autograder.checks.drawn_cases import CaseRun, is_left_to_chance
 from autograder.checks.explain.cases import is_about_a_new_module, when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
 from autograder.checks.explain.evidence import Explanation, ResultPair, Sentences, as_array
-from autograder.checks.explain.mutations import mutation_behind
 from autograder.checks.explain.relations import in_common
 from autograder.checks.explain.result_types import (
     ever_the_same,
@@ -51,7 +50,7 @@ def relations_in(attempts: Sequence[CaseRun]) -> Sentences:
 
 
 def _by_numbers(attempts: Sequence[CaseRun]) -> Explanation | None:
-    """What relates wrong numbers to right ones, or which change of what goes into ours gives them.
+    """What relates wrong numbers to right ones.
 
     Results of several calls say nothing beside those of one call, because a later call may be wrong
     by what is left of an earlier one. Alone they speak only if the first call is wrong as well.
@@ -60,11 +59,7 @@ def _by_numbers(attempts: Sequence[CaseRun]) -> Explanation | None:
     shown = [result for result in wrong if not is_a_chain(result[0])]
     at_first = [result for result in wrong if not is_right_at_first(result[0])]
     related = shown or at_first
-    return (
-        _related(related)
-        or mutation_behind(list({item.number: item for item, _, _ in at_first}.values()))
-        or _related_in_places(related)
-    )
+    return _related(related) or _related_in_places(related)
 
 
 def _by_place(results: Sequence[WrongResult]) -> Iterator[list[WrongResult]]:

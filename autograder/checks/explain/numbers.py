@@ -1,10 +1,9 @@
-"""Relations of numbers: a factor, an offset, a function too many, an input given back."""
+"""Relations of numbers: a factor for all or for each row, too few digits, all alike."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -125,42 +124,6 @@ def _factors_fit(pair: ResultPair, along: tuple[int, ...]) -> bool:
     return pair.close(factor * right, found)
 
 
-def offset(pair: ResultPair) -> Iterator[str]:
-    """Off by one number, or by one for each row, or by one for each place in a row."""
-    if pair.expected.size < 4:
-        return
-    apart = pair.found - pair.expected
-    if not np.isfinite(apart).all():
-        return
-    size = float(np.abs(apart).max())
-    if not size > 1e-3 * float(np.abs(pair.expected).max()):
-        return
-
-    def flat(along: tuple[int, ...]) -> bool:
-        return bool((np.ptp(apart, axis=along) <= 1e-4 * size + 1e-9).all())
-
-    everything = tuple(range(apart.ndim))
-    if flat(everything):
-        yield (
-            f"every number in {pair.yours} is off by the same {float(apart.flat[0]):.4g}. What is "
-            "added, or not taken away?"
-        )
-        yield (
-            f"all numbers in {pair.yours} are off by one and the same number, another from case to "
-            "case. What is added, or not taken away?"
-        )
-    elif apart.ndim > 1 and apart.shape[-1] > 2 and flat((apart.ndim - 1,)):
-        yield (
-            f"each row of {pair.yours} is off by one number of its own. What should be taken away "
-            "from a row, or added to it: its mean, its maximum?"
-        )
-    elif apart.ndim > 1 and math.prod(apart.shape[:-1]) > 2 and flat(everything[:-1]):
-        yield (
-            f"in {pair.yours}, each {pair.axis(apart.ndim - 1).one} is off by one number, the same in "
-            "every row. Is a bias left out, or one too many?"
-        )
-
-
 def rows_scaled_and_moved(pair: ResultPair) -> Iterator[str]:
     """In each row, one factor and one offset of its own lead from the right numbers to the found."""
     if pair.expected.size < 8 or pair.expected.shape[-1] < 5:
@@ -177,94 +140,6 @@ def rows_scaled_and_moved(pair: ResultPair) -> Iterator[str]:
             f"each row of {pair.yours} is right but for a factor and an offset of its own. What is "
             "taken away from a row, and by what is the rest divided?"
         )
-
-
-def plus_an_input(pair: ResultPair) -> Iterator[str]:
-    """An input was added that should not be, or left out, or taken away."""
-    apart = pair.found - pair.expected
-    for name, given in pair.inputs.items():
-        if given.size < 4 or not np.abs(given).max() > 1e-2:
-            continue
-        if _repeated(given, pair.expected) is None:
-            continue
-        if pair.close(pair.expected + given, pair.found):
-            yield (
-                f"{pair.yours} {pair.verb} right, with `{name}` added to it. Does the formula have "
-                "that sum, and here?"
-            )
-        elif pair.close(pair.expected - given, pair.found):
-            yield (
-                f"{pair.yours} {pair.verb} right but for `{name}`, which is missing as a term. "
-                "Where does the formula add it, and how often?"
-            )
-        elif given.shape == apart.shape and _factor(replace(pair, expected=given), apart):
-            yield (
-                f"{pair.yours} {pair.verb} right, with a multiple of `{name}` added to it. How often "
-                "and with which factor does the formula have it?"
-            )
-
-
-def _repeated(values: Array, like: Array) -> Array | None:
-    """Values repeated to the shape of others, if they can be."""
-    try:
-        return np.broadcast_to(values, like.shape)
-    except ValueError:
-        return None
-
-
-FUNCTIONS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
-    ("exp", np.exp),
-    ("the logarithm", np.log),
-    ("tanh", np.tanh),
-    ("ReLU", lambda x: np.maximum(x, 0.0)),
-    ("the square", np.square),
-    ("the root", np.sqrt),
-    ("the absolute value", np.abs),
-    ("1/x", np.reciprocal),
-    ("the sigmoid", lambda x: 1 / (1 + np.exp(-x))),
-)
-
-
-def through_a_function(pair: ResultPair) -> Iterator[str]:
-    """A function such as exp or tanh was applied too often, or left out."""
-    for name, function in FUNCTIONS:
-        value = function(pair.expected)
-        differ = np.isfinite(value).all() and np.unique(value.round(6)).size > 4
-        if differ and pair.close(value, pair.found):
-            yield (
-                f"{pair.yours} {pair.verb} {name} of what is right, for every number. Is that "
-                "step in the formula, or one too many?"
-            )
-        value = function(pair.found)
-        if np.isfinite(value).all() and pair.close(pair.expected, value):
-            yield f"the right numbers are {name} of those in {pair.yours}. Is that step left out?"
-
-
-def taken_from_an_input(pair: ResultPair) -> Iterator[str]:
-    """An input itself, or its mean, sum or maximum."""
-    if not pair.found.size:
-        return
-    for name, given in pair.inputs.items():
-        if given.size < 4 or np.unique(given.round(6)).size < 4:
-            continue
-        if pair.close(given, pair.found):
-            yield (
-                f"{pair.yours} {pair.verb} `{name}` itself, as it was given. Which step changes it, "
-                "and what does that step give back?"
-            )
-        for words, function in (("mean", np.mean), ("sum", np.sum), ("maximum", np.max)):
-            for number, length in enumerate(given.shape):
-                if length < 2:
-                    continue
-                value = function(given, axis=number, keepdims=True)
-                repeated = _repeated(value, pair.found)
-                if repeated is None or not pair.close(repeated, pair.found):
-                    continue
-                if np.unique(value.round(6)).size > 2:
-                    yield (
-                        f"{pair.yours} {pair.verb} nothing but the {words} of `{name}` along its axis "
-                        f"{number}. What else goes into it?"
-                    )
 
 
 def all_alike(pair: ResultPair) -> Iterator[str]:
@@ -298,23 +173,6 @@ def all_alike(pair: ResultPair) -> Iterator[str]:
                 f"in {pair.yours}, all {axis.many} have the same numbers, along {axis}; they should "
                 "differ. Where do they become alike?"
             )
-
-
-def not_finite(pair: ResultPair) -> Iterator[str]:
-    """NaN or infinity where numbers are asked; what else there is, is right or wrong."""
-    found, right = pair.found, pair.expected
-    odd = ~np.isfinite(found)
-    if not odd.any() or odd.all() or not np.isfinite(right).all():
-        return
-    if not pair.wrong[~odd].any():
-        yield (
-            f"{pair.yours} {pair.verb} right but for numbers that are NaN or infinite. Which "
-            "step overflows, or divides 0 by 0: exp of a large score, a row that is all −∞?"
-        )
-    yield (
-        f"some numbers of {pair.yours} are NaN or infinite. Which step "
-        "overflows, or divides 0 by 0? Print the numbers after each step."
-    )
 
 
 def rounded(pair: ResultPair) -> Iterator[str]:
@@ -353,16 +211,3 @@ def rounded(pair: ResultPair) -> Iterator[str]:
                 f"{pair.yours} should be in float64 and {pair.verb} right to about seven digits only, "
                 "as in float32. Which step, or which tensor that you make yourself, is in float32?"
             )
-
-
-def nearly_right(pair: ResultPair) -> Iterator[str]:
-    """Close to what is right, and yet not within rounding."""
-    if pair.expected.size < 8:
-        return
-    apart = np.abs(pair.expected - pair.found).max() / np.ptp(pair.expected)
-    if apart < 0.01:
-        yield (
-            f"{pair.yours} {pair.verb} nearly right: no number is off by more than a hundredth of "
-            "their range. Is a small number (such as ε or 1e-9) in another place or of another size, "
-            "or is there rounding on the way?"
-        )

@@ -104,22 +104,6 @@ def _sources(pair: ResultPair, number: int) -> list[int]:
     return places if right[places].any() else []
 
 
-def one_place_off(pair: ResultPair) -> Iterator[str]:
-    """Along one axis, everything is right but one place late or early; only the rim differs."""
-    for number, length in enumerate(pair.expected.shape):
-        if length < 4:
-            continue
-        right, found = (np.moveaxis(item, number, 0) for item in (pair.expected, pair.found))
-        if np.unique(right[1:-1]).size < 4:
-            continue
-        for late, one, other in (("late", right[:-1], found[1:]), ("early", right[1:], found[:-1])):
-            if pair.close(one, other):
-                yield (
-                    f"in {pair.yours}, the {pair.axis(number).many} stand one place too {late}. "
-                    "Where does the count begin?"
-                )
-
-
 def mixed_up(pair: ResultPair) -> Iterator[str]:
     """The same numbers in other places."""
     if pair.expected.size != pair.found.size:

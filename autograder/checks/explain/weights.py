@@ -2,94 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from autograder.checks.explain.evidence import Array, ResultPair
-from autograder.checks.explain.numbers import factor_in_words
-
-
-def _softmax(values: Array, axis: int) -> Array:
-    lowered = np.exp(values - values.max(axis, keepdims=True))
-    return lowered / lowered.sum(axis, keepdims=True)
-
-
-def softmax_misplaced(pair: ResultPair) -> Iterator[str]:
-    """Softmax is left out, done twice, or runs along another axis."""
-    right, found = pair.expected, pair.found
-    for axis in pair.unit_axes:
-        where = pair.axis(axis)
-        if pair.close(right, _softmax(found, axis)):
-            if found.max() <= 1e-6 and pair.close(np.exp(found), right):
-                yield (
-                    f"{pair.yours} hold the logarithms of the right weights. Which step turns them "
-                    "into weights?"
-                )
-            yield (
-                f"a softmax of {pair.yours} along {where} gives the right numbers: they are still "
-                "scores. Is the softmax left out?"
-            )
-        if pair.close(_softmax(right, axis), found):
-            yield (
-                f"{pair.yours} {pair.verb} the softmax of the right numbers. Is there one softmax too "
-                "many?"
-            )
-        sums = pair.found_unit_axes
-        other = [number for number in sums if number not in pair.unit_axes]
-        if other and axis not in sums:
-            yield (
-                f"{pair.yours} sum to one along {pair.axis(other[0])}; they should along {where}. "
-                "Over which axis does the softmax run?"
-            )
-        total = float(found.sum())
-        many = right.size > right.shape[axis]
-        if axis not in sums and many and found.min() >= 0 and abs(total - 1) < 1e-3:
-            yield (
-                f"all numbers of {pair.yours} together sum to one; along {where}, each slice "
-                "should. Over what does the softmax, or its sum, run?"
-            )
-
-
-def sharper_or_flatter(pair: ResultPair) -> Iterator[str]:
-    """Weights from scores that are a constant factor too large or too small."""
-    right, found = pair.expected, pair.found
-    for axis in pair.unit_axes:
-        if axis not in pair.found_unit_axes or ((right > 0) != (found > 0)).any():
-            continue
-        visible = right > 0
-        if (right[visible] < 1e-12).any() or visible.sum() - visible.any(axis).sum() < 4:
-            continue
-        counts = np.maximum(visible.sum(axis, keepdims=True), 1)
-        logs = [
-            np.where(visible, np.log(np.where(visible, item, 1.0)), 0.0) for item in (right, found)
-        ]
-        one, other = (
-            np.where(visible, item - item.sum(axis, keepdims=True) / counts, 0.0) for item in logs
-        )
-        factor = float((one * other).sum() / (one * one).sum())
-        apart = np.abs(one * factor - other).max()
-        if apart > 2e-3 * np.abs(other).max() + 1e-6 or math.isclose(factor, 1, rel_tol=1e-3):
-            continue
-        if factor < 0:
-            yield (
-                f"{pair.yours} {pair.verb} small where what is right is large, as if the scores had the other "
-                "sign. Which difference is taken the wrong way round?"
-            )
-            return
-        if abs(factor) < 1e-3:
-            return
-        for words in factor_in_words(pair, round(factor, 4)):
-            yield (
-                f"{pair.yours} {pair.verb} in the right order, but {'sharper' if factor > 1 else 'flatter'} "
-                f"than they should be: they come from scores {words} the right ones. By what are the "
-                "scores divided?"
-            )
-        yield (
-            f"{pair.yours} {pair.verb} in the right order, but too {'sharp' if factor > 1 else 'flat'}: all "
-            "scores are off by one factor, another from case to case. By what are the scores divided?"
-        )
 
 
 def shared_among_others(pair: ResultPair) -> Iterator[str]:

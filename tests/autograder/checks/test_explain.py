@@ -1,4 +1,4 @@
-"""Sentences on when an answer is right, how it stops, in what form results come, and mutations of ours."""
+"""Sentences on when an answer is right, how it stops, and in what form results come."""
 
 import re
 from dataclasses import replace
@@ -16,7 +16,6 @@ from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.cases import when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
-from autograder.checks.explain.mutations import mutation_behind
 from autograder.checks.explain.result_types import ever_the_same, form
 
 
@@ -496,95 +495,6 @@ def test_one_shape_whatever_is_asked():
 def test_one_truth_whatever_is_asked(code, name):
     even = part_of(lambda x: len(x) % 2 == 0, *SIZES, signature="even(x (T, D)) -> bool")
     assert ever_the_same(attempts_at(even, code)).name == name
-
-
-# ----------------------------------------------------------------------------------- mutations
-
-
-def wrong_attempts(part, code):
-    return [item for item in attempts_at(part, code) if item.problem]
-
-
-def weighted(x, y):
-    return x.cumsum(0) - 2 * y
-
-
-BOTH = part_of(
-    weighted,
-    *(Case(f"{n}", lambda randn, n=n: [randn(n, 3), randn(n, 3)]) for n in (3, 4)),
-    signature="weighted(x (T, D), y (T, D)) -> z (T, D)",
-)
-
-
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [
-        (lambda x, y: weighted(y, x), "`x` and `y` exchanged"),
-        (lambda x, y: weighted(x, x), "`x` in the place of `y`"),
-        (lambda x, y: weighted(x.flip(0), y), "`x` in reverse order"),
-    ],
-)
-def test_the_change_that_leads_from_ours_to_theirs_is_told(code, name):
-    assert mutation_behind(wrong_attempts(BOTH, code)).name == name
-
-
-class Layers(nn.Module):
-    """Two layers that are taken for each other easily, and a dropout."""
-
-    def __init__(self, width=4):
-        super().__init__()
-        self.one, self.other = nn.Linear(width, width), nn.Linear(width, width)
-
-    def forward(self, x):
-        return self.one(x).relu() + self.other(x) * (2.0 if self.training else 1.0)
-
-
-LAYERS = part_of(
-    Layers,
-    *(Case(f"{n}", lambda randn, n=n: Build((), arguments=[randn(n, 4)])) for n in (2, 3)),
-    signature="Layers(width=4), forward(x (T, width)) -> z (T, width)",
-)
-
-
-class Exchanged(Layers):
-    def forward(self, x):
-        return self.other(x).relu() + self.one(x)
-
-
-class OneForBoth(Layers):
-    def forward(self, x):
-        return self.one(x).relu() + self.one(x)
-
-
-class InTrainMode(Layers):
-    def forward(self, x):
-        return self.one(x).relu() + self.other(x) * 2
-
-
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [
-        (Exchanged, "`one` and `other` exchanged"),
-        (OneForBoth, "`one` in the place of `other`"),
-        (InTrainMode, "in the other mode"),
-    ],
-)
-def test_the_change_of_weights_that_leads_from_ours_to_theirs_is_told(code, name):
-    assert mutation_behind(wrong_attempts(LAYERS, code)).name == name
-
-
-def test_no_change_is_told_that_does_not_lead_there():
-    assert mutation_behind(wrong_attempts(BOTH, lambda x, y: x * y)) is None
-    assert mutation_behind([]) is None
-
-
-def test_a_case_that_takes_long_is_not_varied():
-    large = part_of(
-        weighted,
-        Case("large", lambda randn: [randn(100, 30), randn(100, 30)]),
-        signature="weighted(x (T, D), y (T, D)) -> z (T, D)",
-    )
-    assert mutation_behind(wrong_attempts(large, lambda x, y: weighted(y, x))) is None
 
 
 def test_an_attempt_knows_its_part_and_case():

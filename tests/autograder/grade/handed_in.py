@@ -477,12 +477,6 @@ HANDED_IN: dict[str, HandedIn] = {
     "a debugger in the answer": HandedIn(
         answers={FIRST: WEIGHTS.format("import pdb; pdb.set_trace()")}
     ),
-    "a debugger that is not installed, in the answer": HandedIn(
-        top="!pip install ipdb", answers={FIRST: WEIGHTS.format("import ipdb; ipdb.set_trace()")}
-    ),
-    "a console in the answer": HandedIn(
-        front={FIRST: "from IPython import embed\n\n\n"}, answers={FIRST: WEIGHTS.format("embed()")}
-    ),
     "breakpoint in the answer": HandedIn(answers={FIRST: WEIGHTS.format("breakpoint()")}),
     "debug below an error": HandedIn(beside={FIRST: "1 / 0"}, front={FIRST: "%debug\n"}),
     "nothing to print to": HandedIn(top="import sys\nsys.stdout = None"),
