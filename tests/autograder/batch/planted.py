@@ -39,7 +39,7 @@ def bank_of(assignment):
     for part in load(assignment).parts:
         for mistake in part.mistakes:
             # those that override a step have no text that anybody would hand in
-            text = "" if mistake.in_steps else text_of(mistake.answer)
+            text = "" if mistake.combines else text_of(mistake.answer)
             if text.startswith(("def ", "class ", "@")):
                 found[part.name][1].append((mistake.answer.__name__, text))
     return dict(found)
