@@ -7,9 +7,11 @@ import pytest
 import torch
 from torch import nn
 
+from assignments import known, load
 from autograder.bank.answers import Bank
 from autograder.bank.careless import CARELESS, careless
-from autograder.bank.edits import Answers
+from autograder.bank.edits import Answers, Slip
+from autograder.bank.measure import bank_of
 from autograder.checks.cases import Step
 from autograder.checks.check import Part
 
@@ -144,6 +146,25 @@ def test_an_error_is_shown_with_its_line(answers):
     with pytest.raises(ZeroDivisionError) as caught:
         slip.answer(1)
     assert "    product = x / 0\n" in "".join(traceback.format_exception(caught.value))
+
+
+def test_all_that_is_made_of_text_can_be_read():
+    made = [
+        *(given.code for name in known() for given in bank_of(name)),
+        *(
+            one.answer
+            for name in known()
+            for part in load(name).parts
+            for one in part.mistakes
+            if isinstance(one, Slip)
+        ),
+    ]
+    of_text = [code for code in made if ":" in code.__module__]
+    assert len(of_text) > 100
+    for code in of_text:
+        assert inspect.getsource(code).startswith(
+            (f"def {code.__name__}(", f"class {code.__name__}(")
+        )
 
 
 def test_careless_answers_are_those_of_a_part_but_for_some(answers):
