@@ -39,9 +39,8 @@ Rows = dict[tuple[str, str], list[int]]  # by (assignment, part), the numbers of
 TEXT = """\
 # How accurate the grader is
 
-Written by `make accuracy`, which tries every answer of the banks (`assignments/*/answers/`) and every
-wrong answer that has a name (`assignments/*/mistakes.py`), each on one drawing of inputs. A test
-holds the numbers of answers on this page to the banks.
+Written by `make accuracy`, which tries every answer of the banks and every wrong answer that has a
+name, each on one drawing of inputs. A test holds the numbers of answers on this page to the banks.
 
 | column | what it counts |
 |---|---|

@@ -41,9 +41,9 @@ FILES = (
 )  # fmt: skip
 ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
-# with the grader comes what decides, but neither texts with their answers nor the bank
+# with the grader comes what decides, right answers and wrong ones, but no text with its answers
 GRADER = ("autograder", "assignments")
-ANSWERS = ("notebook.py", "answers", "bank.py")
+ANSWERS = ("notebook.py",)
 
 LINK = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)[^)\s]*\)")  # to another folder
 

@@ -1,1 +1,1 @@
-"""Answers that are known to be right or wrong, and how the checks fare against them; no grading reads this."""
+"""Answers that are known to be right or wrong: how a course writes them, and how the checks fare against them."""

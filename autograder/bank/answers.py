@@ -86,7 +86,7 @@ class Bank:
         told: str | tuple[str, ...] = (),
         published: str | None = None,
     ) -> Callable[[Callable], Callable]:
-        true_of_it = _several(named), _several(told), published
+        true_of_it = as_names(named), as_names(told), published
         return self._collect(lambda code: Answer(part, code, False, *true_of_it))
 
     def _collect(self, answer: Callable[[Callable], Answer]) -> Callable[[Callable], Callable]:
@@ -97,5 +97,6 @@ class Bank:
         return remember
 
 
-def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:
+def as_names(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
     return (names,) if isinstance(names, str) else names

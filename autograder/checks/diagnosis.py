@@ -220,7 +220,7 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
         return None
     quiet = [item for item in right if item.problem is None and not item.case.raises]
     looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=size_of)[:MOST_CASES]]
-    in_steps = [mistake for mistake in wrong[0].part.mistakes if mistake.in_steps]
+    in_steps = [mistake for mistake in wrong[0].part.mistakes if mistake.combines]
     alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
     unchanged = [_right_results(item) for item in looked_at]
     as_many = {

@@ -104,6 +104,11 @@ class Mistake:
         steps = costs if isinstance(costs, tuple) else (costs,)
         return cls(name, wrong, message, in_steps, steps, costs_more)
 
+    @property
+    def combines(self) -> bool:
+        """Whether it can be made at once with another."""
+        return self.in_steps is not None
+
     def together_with(self, other: Mistake) -> Callable[..., Any] | None:
         """An implementation that makes both mistakes; None where they touch the same step."""
         if self.in_steps is None or other.in_steps is None:

@@ -25,13 +25,13 @@ REQUIREMENTS = "requirements.txt"
 COURSE = "course.txt"  # the name of the package that holds the assignments
 ENGINE = Path(__file__).resolve().parent.parent
 LOCKED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
-LEFT_OUT = ("__pycache__", "answers", "notebook.py", "*.egg-info")
+LEFT_OUT = ("__pycache__", "notebook.py", "*.egg-info")
 
 
 def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> None:
     """Put engine, checks and released cells into a folder, which is made anew.
 
-    Texts with answers and the banks stay behind, but the checks hold a right answer to each part.
+    Texts with answers stay behind, but the checks hold right answers to each part.
 
     Args:
         folder: the course's.

@@ -118,21 +118,21 @@ BULLETS = {
         "Anything that would be the answer itself": BARRED,
         "You may bring a": uses("AsInTheLecture"),
         "Your code must not change its inputs": breaks(
-            "split_and_scaled_in_place", "merge_in_place", "ChangesItsQuery", "ChangesItsMask",
-            "split_in_float32", "merge_in_float32", "AlwaysFloat32", "split_only_when_contiguous",
-            "OnlyContiguousInputs", "split_detached", "merge_without_gradient", "WithoutGradient",
+            "scaled_in_place", "merge_in_place", "ChangesItsQuery", "ChangesItsMask", "in_float32", "without_gaps",
+            "detached",
         ),
         "Part 3 may call": STOOD_IN,
         "**The mask** comes ready": breaks(
-            "MaskWithThreeAxesPerSentence", "MaskWithFourAxesOnly", "MaskOfTheFirstHeadForAll",
+            "a mask of three axes taken for one per sentence", "masks of four axes alone",
+            "the first head's mask for all",
         ),
         "**A hidden weight is exactly 0**": breaks(
             "mask after the softmax", "WithANumberThatIsNotLargeEnough",
         ),
         "**A query that may attend to nothing**": breaks(
-            "NanForQueriesThatSeeNothing", "WithALargeNumberOnly", "WithNanInTheGradient",
+            "NaN where nothing is visible", "hidden keys shared where nothing is visible", "WithNanInTheGradient",
         ),
-        "**Large scores** give weights": breaks("WithTheFormulaOfTheSoftmax", "WithOneMaximumForAllRows"),
+        "**Large scores** give weights": breaks("softmax that overflows", "WithOneMaximumForAllRows"),
         "There is no dropout": breaks("DropoutThatActs", "KeepsTheContextsOfEarlierCalls"),
     },
     "a6_positional_encoding": {

@@ -3,12 +3,18 @@
 import pytest
 
 from assignments import load
-from assignments.a5_multi_head_attention.answers import multi_head_attention as heads
 from assignments.a6_positional_encoding.answers import positional_encoding as tables
 from assignments.a6_positional_encoding.answers import visualize_positional_encodings as pictures
 from assignments.a6_positional_encoding.answers.positional_encoding_module import InPlace
-from autograder.bank.measure import verdict_on
+from autograder.bank.measure import bank_of, verdict_on
 
+HEADS = load("a5_multi_head_attention").part("MultiHeadAttention")
+guarded_over_the_heads = HEADS.named("softmax over the heads")[1].answer
+[inverted_mask_and_a_bare_error] = [
+    given.code
+    for given in bank_of("a5_multi_head_attention")
+    if given.named == ("mask inverted", "error without the numbers")
+]
 ASSIGNMENTS = ("a4_masks", "a5_multi_head_attention", "a6_positional_encoding")
 
 
@@ -49,9 +55,9 @@ def test_exchanged_layers_leave_the_error_for_a_wrong_number_of_heads():
     ("name", "part", "code", "points"),
     [
         # one mistake, whatever is done against NaN
-        ("a5_multi_head_attention", "MultiHeadAttention", heads.GuardedSoftmaxOverTheHeads, 6),
+        ("a5_multi_head_attention", "MultiHeadAttention", guarded_over_the_heads, 6),
         # two, of which no author says what both or the second cost
-        ("a5_multi_head_attention", "MultiHeadAttention", heads.InvertedMaskAndABareError, 8),
+        ("a5_multi_head_attention", "MultiHeadAttention", inverted_mask_and_a_bare_error, 8),
         (
             "a6_positional_encoding",
             "positional_encoding",

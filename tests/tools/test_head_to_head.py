@@ -12,7 +12,6 @@ from assignments.a3_scaled_dot_product_attention.answers import (
     published,
     scaled_dot_product_attention,
 )
-from assignments.a5_multi_head_attention.answers import multi_head_attention
 from assignments.a7_dropout_and_layer_norm.answers import layer_norm
 from autograder.bank.measure import bank_of
 from tools.accuracy import PAGE
@@ -27,6 +26,12 @@ from tools.head_to_head import (
     main,
 )
 
+HEADS = load("a5_multi_head_attention").part("MultiHeadAttention")
+[mask_of_another_sentence] = [
+    given.code
+    for given in bank_of("a5_multi_head_attention")
+    if given.code.__name__ == "MaskOfAnotherSentence"
+]
 BY_NAME = {task.name: task for task in TASKS}
 
 
@@ -73,9 +78,9 @@ def test_ours_in_their_form_agrees_with_pytorch():
         ("attention", published.attention_without_the_root, False),
         ("attention", published.attention_where_true_is_hidden, True),  # no mask there
         ("attention", scaled_dot_product_attention.attention_in_float32, True),  # nor float64
-        ("mha", multi_head_attention.ScaledByTheEmbedding, False),
-        ("mha", multi_head_attention.NoBiasAnywhere, True),  # left open there
-        ("mha", multi_head_attention.MaskOfAnotherSentence, True),
+        ("mha", HEADS.named("scaled by √d_model")[0].answer, False),
+        ("mha", HEADS.named("layers without bias")[0].answer, True),  # left open there
+        ("mha", mask_of_another_sentence, True),
         ("layernorm", layer_norm.StdPlusEps, False),
         ("layernorm", layer_norm.AlwaysFloat32, True),
         ("softmax", published.softmax_with_the_largest_of_all, False),

@@ -1,11 +1,8 @@
-"""Answers to assignment 5, a file for each part."""
+"""Answers to assignment 5, a file for each part: right ones, and slips as edits of them."""
 
-from assignments.a5_multi_head_attention.answers import (  # noqa: F401 (each fills the bank)
+from assignments.a5_multi_head_attention.answers import (  # noqa: F401 (each fills the bank, and names mistakes)
     merge_heads,
     multi_head_attention,
-    published,
-    right_at_first,
-    slow,
     split_heads,
 )
 from assignments.a5_multi_head_attention.answers.bank import BANK  # noqa: F401
