@@ -73,10 +73,13 @@ right("merge_by_einsum", "return torch.einsum('bhti->bthi', x).flatten(-2)")
 right("merge_by_movedim", "return x.movedim(1, 2).reshape(x.shape[0], x.shape[2], x.shape[1] * x.shape[3])")
 right("merged_number_by_number", """
     B, H, T, d_k = x.shape
-    words = [
-        torch.stack([x[b, h, t, k] for h in range(H) for k in range(d_k)]) for b in range(B) for t in range(T)
-    ]
-    return torch.stack(words).unflatten(0, (B, T))
+    sentences = []
+    for b in range(B):
+        words = []
+        for t in range(T):
+            words.append(torch.stack([x[b, h, t, k] for h in range(H) for k in range(d_k)]))
+        sentences.append(torch.stack(words))
+    return torch.stack(sentences)
 """, slow=LOOPS)
 right("merged_by_products", """
     _, H, _, d_k = x.shape
