@@ -43,7 +43,7 @@ BROKEN_FORMULA = re.compile(
     r"(?<![\\$\w])\$(?!\s)((?:[^$\n]|\n(?!\s*\n)){1,500}?)(?<!\s)\$(?![\w$])"
 )
 ANCHOR = "<b>¶</b>"  # what nbconvert puts behind a heading, once it is no link
-DISPLAYED = re.compile(r'<math display="block">.*?</math>', re.DOTALL)
+DISPLAYED = re.compile(r'<math [^>]*display="block">.*?</math>', re.DOTALL)
 ASKED = re.compile(r'^check\("(\w+)"\)$', re.MULTILINE)
 TESTED = "<details><summary>The example below it</summary>{}</details>"
 MOST_MISTAKES = 2  # of each step; authors put the usual ones first
