@@ -18,6 +18,7 @@ import argparse
 import re
 import shutil
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import nbformat
@@ -26,6 +27,7 @@ from autograder.batch.course import open_course
 from autograder.batch.dates import HANDING_IN, Dates, as_table, read_dates
 from autograder.batch.release_text import without_self_check
 from autograder.errors import CourseError
+from autograder.platforms.packaging import stays_behind
 from tools import readme
 from tools.part import WHOLE, Part, PartError, part_of
 
@@ -43,7 +45,6 @@ ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
 # with the grader comes what decides, right answers and wrong ones, but no text with its answers
 GRADER = ("autograder", "assignments")
-ANSWERS = ("notebook.py",)
 
 LINK = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)[^)\s]*\)")  # to another folder
 
@@ -149,6 +150,12 @@ lab: setup
 """
 
 
+def _without_answers(names: Iterable[str]) -> Callable[[str, list[str]], set[str]]:
+    """What to leave out of the assignments: these, and what no check needs."""
+    others = shutil.ignore_patterns(*LEFT_OUT, *names)
+    return lambda folder, there: others(folder, there) | stays_behind(folder, there)
+
+
 def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
     """Copy what students get into a folder that is not there yet.
 
@@ -158,8 +165,9 @@ def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
         part: of the course.
     """
     for name in (*FOLDERS, *(GRADER if self_check else ())):
-        answers = (*ANSWERS, *part.without) if name == "assignments" else ()
-        ignore = shutil.ignore_patterns(*LEFT_OUT, *answers)
+        ignore = shutil.ignore_patterns(*LEFT_OUT)
+        if name == "assignments":
+            ignore = _without_answers(part.without)
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
     for name in (*FILES, *(ON_GRADING if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)

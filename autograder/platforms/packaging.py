@@ -28,6 +28,12 @@ LOCKED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 LEFT_OUT = ("__pycache__", "notebook.py", "*.egg-info")
 
 
+def stays_behind(folder: str, names: list[str]) -> set[str]:
+    """What no check needs of a folder: texts with answers, and a bank beside which mistakes have files of their own."""
+    bank = {"answers"} if {"mistakes", "mistakes.py"}.intersection(names) else set()
+    return bank | shutil.ignore_patterns(*LEFT_OUT)(folder, names)
+
+
 def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> None:
     """Put engine, checks and released cells into a folder, which is made anew.
 
@@ -50,8 +56,7 @@ def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> No
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for source in (ENGINE, *course().folders):
-        ignore = shutil.ignore_patterns(*LEFT_OUT)
-        shutil.copytree(source, target / source.name, ignore=ignore)
+        shutil.copytree(source, target / source.name, ignore=stays_behind)
     for other in set(course().known()) - {assignment}:
         shutil.rmtree(target / course().package / other)
     (target / JOB).write_bytes(to_json(job))
