@@ -28,7 +28,7 @@ GUIDES = [
 ]
 NEWCOMERS = [
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("assistants", "authors", "classroom", "glossary", "grading", "instructors", "living_course", "lms", "own_course", "students", "term", "tutors", "accessibility")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("assistants", "authors", "classroom", "glossary", "grading", "instructors", "lms", "own_course", "students", "term", "tutors", "accessibility")),
 ]  # fmt: skip
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 # made by a class, a build or a reader, and not part of the repository

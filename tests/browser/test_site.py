@@ -125,7 +125,7 @@ def test_every_source_has_its_page(site, pages):
     for name in sources:
         assert any(page.endswith(f"/{name}.html") for page in pages)
         assert any(site.rglob(f"{name}.ipynb")), "to download"
-    written = {"docs/glossary.html", "docs/notation.html", "docs/living_course.html"}
+    written = {"docs/glossary.html", "docs/notation.html", "docs/term.html"}
     assert {"index.html", "search.html", *written} <= {*pages}
 
 

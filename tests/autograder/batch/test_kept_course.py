@@ -1,4 +1,4 @@
-"""A course that is kept and brought back by the commands of docs/living_course.md."""
+"""A course that is kept and brought back by the commands of docs/term.md."""
 
 import contextlib
 import shutil
@@ -13,7 +13,7 @@ from tests.sample_class import ASSIGNMENT
 pytestmark = pytest.mark.long
 
 KEEP, BRING_BACK, NEXT_TERM = blocks_in(
-    "living_course.md", "Keep a course, bring it back, and begin the next term"
+    "term.md", "Keep a course, bring it back, and begin the next term"
 )
 
 

@@ -1,4 +1,4 @@
-"""docs/living_course.md is true: its commands run, in the order in which they stand there."""
+"""What docs/term.md says to do while a course goes on is true: its commands run, in the order of the page."""
 
 import re
 
@@ -11,7 +11,12 @@ from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
 pytestmark = pytest.mark.long
 
-PAGE = (ROOT / "docs" / "living_course.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "term.md").read_text(encoding="utf-8")
+SECTIONS = (
+    "More time, and what lateness costs",
+    "Change an assignment after submissions came in",
+    "Keep a course, bring it back, and begin the next term",
+)
 
 
 @pytest.mark.skipif(bool(bubblewrap.missing()), reason=bubblewrap.missing())
@@ -20,7 +25,7 @@ def test_the_commands_of_the_page_run_one_after_the_other(tmp_path):
     hand_in(course, {"right_loops": submission("right_loops")})
     with (course / "nbgrader_config.py").open("a") as file:
         file.write(re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1])
-    commands = blocks_in("living_course.md")
+    commands = [block for heading in SECTIONS for block in blocks_in("term.md", heading)]
     assert len(commands) == 6
     setting = f"set -e; export PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}"
     said = run(course, "\n".join([setting, *commands]))
