@@ -28,7 +28,6 @@ from autograder.bounds import LONGEST_TIME
 from autograder.errors import CourseError
 from autograder.grade.submission import TIME, read_plain
 
-GREENWICH = ("UTC", "GMT", "Z")
 FORMS = [  # of a folder's name; letters at its end keep apart what comes in at one moment
     re.compile(
         rf"(?P<student>.*)\+(?P<assignment>[^+]*)\+(?P<time>[^+]*{offset}){letters}", re.DOTALL
