@@ -2,8 +2,9 @@
 
 A package that is not installed where grading is done, such as `google.colab`, would take all that stands
 below it with it, `import torch` among it. So the cell runs again from there on, without that import, and goes
-on below each line that needs what is missing. After any other error, such as a file that lies on the student's
-machine alone, imports still run and nothing else.
+on below each line that needs what is missing. A definition runs without the decorators and types that do, and
+computes what stands in it. After any other error, such as a file that lies on the student's machine alone, imports
+still run and nothing else.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ class Rest:
             again = without.visit(ast.Module([failed], []))
             self._body[:0] = again.body if without.found else []
         elif isinstance(error, NameError) and error.name in self._missing:
-            self._missing |= _bound(failed)
+            bare = _Bare(self._missing)
+            again = bare.visit(failed)
+            self._missing |= set() if bare.found else _bound(failed)
+            self._body[:0] = [again] if bare.found else []
         else:
             self._body = [one for one in self._body if isinstance(one, Import)]
         self._shell.ast_transformers += [self] if self._body else []
@@ -73,6 +77,31 @@ class _Without(ast.NodeTransformer):
         return [ast.copy_location(_alone(node, name), name) for name in node.names]
 
     visit_ImportFrom = visit_Import
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes decorators and types that need what is missing from a definition, which computes the same without."""
+
+    def __init__(self, missing: set[str]) -> None:
+        self.missing, self.found = missing, False
+
+    def _is_victim(self, node: ast.AST | None) -> bool:
+        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} if node else set()
+        self.found = self.found or not self.missing.isdisjoint(names)
+        return not self.missing.isdisjoint(names)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.decorator_list = [one for one in node.decorator_list if not self._is_victim(one)]
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.decorator_list = [one for one in node.decorator_list if not self._is_victim(one)]
+        node.returns = None if self._is_victim(node.returns) else node.returns
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None if self._is_victim(node.annotation) else node.annotation
+        return node
 
 
 def _place_of(traceback: TracebackType | None) -> tuple[int, int] | None:
