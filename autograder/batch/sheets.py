@@ -7,6 +7,8 @@ graded again is asked what it was asked before.
 
 from __future__ import annotations
 
+import contextlib
+import time
 from pathlib import Path
 
 import msgspec
@@ -25,9 +27,13 @@ class Sheets:
     def __init__(self, kept: Path, keep: bool = True) -> None:
         self._file, self._keep = kept / "sheets.json", keep
         self._known: dict[str, int] = {}
-        if self._file.exists():
-            self._known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, int])
-        self._new = max(self._known.values(), default=0) + 1
+        self._new = 1
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                self._known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, int])
+                self._new += max(self._known.values(), default=0)
+            except msgspec.MsgspecError:  # spoilt: a number that no earlier run had
+                self._new = int(time.time())
 
     def of(self, student: str, digest: str) -> str:
         """The sheet for a student's work, told apart by its digest."""

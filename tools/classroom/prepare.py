@@ -19,9 +19,13 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from nbgrader.api import Gradebook
+
+from autograder import patches
 from autograder.batch.final_mark import RULES
 from tools.classroom.accounts import exists, numbers_of
 from tools.classroom.own_folder import opened
@@ -175,7 +179,19 @@ def copy_course(settings: Settings, part: Part) -> None:
             course.write(name, (ROOT / name).read_bytes())
         if not course.has("service.toml"):
             course.write("service.toml", SERVICE.format(exchange=settings.exchange).encode())
+        if not course.has("gradebook.db"):
+            course.write("gradebook.db", new_gradebook())
         course.take()
+
+
+def new_gradebook() -> bytes:
+    """An empty gradebook, since two processes that make one at the same moment are in each other's way."""
+    patches.for_gradebooks()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "gradebook.db"
+        with Gradebook(f"sqlite:///{path}", COURSE_ID):
+            pass
+        return path.read_bytes()
 
 
 SERVICE = """\
