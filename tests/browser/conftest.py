@@ -77,6 +77,20 @@ def waited(find, until=bool):
     return found
 
 
+UNFOLD = """const [summary, done] = arguments;
+    summary.parentElement.addEventListener('toggle', () => done(), {once: true});
+    summary.click();"""
+
+
+def unfold(browser, name):
+    """Open or close what is folded below a summary; returns once the page has drawn what was in it.
+
+    A browser tells a page of it later than of the click, and what is closed is not drawn.
+    """
+    summary = browser.find_element("xpath", f"//summary[text()='{name}']")
+    browser.execute_async_script(UNFOLD, summary)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -12,7 +12,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from course_utils.attention import scaled_dot_product_attention
 from lecture_kit import live
-from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults, waited
+from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults, unfold, waited
 from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
 
 pytestmark = pytest.mark.long
@@ -119,8 +119,7 @@ def test_numbers_are_those_of_the_course(browser, show, temperature, scale):
     show(live.attention_view(attention, temperature=temperature))
     output, weights = expected(attention, temperature=temperature)
     assert_shown(browser, output, weights)
-    browser.find_element("xpath", "//summary[text()='all numbers as tables']").click()
-    browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
+    unfold(browser, "all numbers as tables")
     scores, shown, outputs = browser.execute_script(TABLES)
     divisor = temperature or math.sqrt(D_K)
     np.testing.assert_allclose(scores, attention.query @ attention.key.T / divisor, rtol=1e-9)

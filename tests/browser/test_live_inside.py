@@ -12,7 +12,7 @@ from course_utils.modern import attention_maps
 from lecture_kit import live
 from lecture_kit.experiments.repeated_tokens import distinct
 from lecture_kit.trained import copiers
-from tests.browser.conftest import SCREENSHOTS, serious_faults
+from tests.browser.conftest import SCREENSHOTS, serious_faults, unfold
 from tests.browser.test_live import show  # noqa: F401  a fixture
 from tests.lecture_kit.test_live import data_of
 
@@ -44,10 +44,6 @@ def tick(browser, layer, head):
     return browser.find_element(
         "css selector", f"input[aria-label='head {head} of layer {layer} is on']"
     )
-
-
-def unfold(browser, name):
-    browser.find_element("xpath", f"//summary[text()='{name}']").click()
 
 
 def text_of(browser, selector):

@@ -9,7 +9,7 @@ from selenium.webdriver import ActionChains, Keys
 from torch import nn
 
 from lecture_kit import live
-from tests.browser.conftest import SCREENSHOTS, serious_faults, waited
+from tests.browser.conftest import SCREENSHOTS, serious_faults, unfold, waited
 from tests.browser.test_live import (  # noqa: F401  show is a fixture
     TABLES,
     enter,
@@ -105,8 +105,7 @@ def test_numbers_are_those_of_torch_for_every_choice_of_axes(browser, show, scal
 
 def test_the_tables_hold_all_numbers(browser, show):  # noqa: F811
     show(live.normalisation_view(X, WORDS, over="BT"))
-    browser.find_element("tag name", "summary").click()
-    browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
+    unfold(browser, "all numbers as tables")
     numbers, means = browser.execute_script(TABLES)
     np.testing.assert_allclose(
         np.array(numbers).reshape(X.shape), normalised(X, ("B", "T")), atol=1e-5

@@ -9,7 +9,7 @@ from selenium.webdriver.support.ui import Select
 
 from course_utils.positional import positional_encoding
 from lecture_kit import live
-from tests.browser.conftest import SCREENSHOTS, serious_faults, waited
+from tests.browser.conftest import SCREENSHOTS, serious_faults, unfold, waited
 from tests.browser.test_live import TABLES, enter, show  # noqa: F401  show is a fixture
 
 pytestmark = pytest.mark.long
@@ -38,11 +38,6 @@ def formula(browser):
 def product(browser):
     shown = browser.find_element("css selector", ".two .formula")
     return shown.text, float(shown.get_dom_attribute("data-value"))
-
-
-def unfold(browser, summary):
-    browser.find_element("xpath", f"//summary[text()='{summary}']").click()
-    browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
 
 
 @pytest.mark.parametrize("d_model", [8, 16, 32, 64, 128])
