@@ -8,6 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.checks.plain_values import (
+    entries_agree,
+    is_number,
+    is_whole,
+    keys_agree,
+    members_agree,
+    quoted,
+    texts_agree,
+)
 from autograder.checks.problem import Kind, Problem
 from autograder.probe.wire import Opaque
 
@@ -21,22 +30,22 @@ def kind_of(value: Any) -> str:
     """A value's type in words that a student knows."""
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return f"a NumPy {value.dtype} array of shape {value.shape}"
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         if len(value) > LONGEST_LIST or any(isinstance(item, tuple | list) for item in value):
             return f"a {kind} of length {len(value)}"
         return f"a {kind} of {len(value)} ({', '.join(kind_of(item) for item in value)})"
-    if isinstance(value, dict):
-        return f"a dict of {len(value)}"
+    if isinstance(value, dict | set | frozenset):
+        return f"a {'dict' if isinstance(value, dict) else 'set'} of {len(value)}"
     if value is None:
         return "None (is there a `return`?)"
     if isinstance(value, Opaque):
         return f"a value of type {value.type_name}"
     if type(value) is float:
         return f"{short(value)} of type float"
-    return f"{value!r} of type {type(value).__name__}"
+    return f"{quoted(value)} of type {type(value).__name__}"
 
 
 def short(number: float) -> str:
@@ -57,8 +66,11 @@ def numbers(values: torch.Tensor | np.ndarray, most: int = 5) -> str:
 def values_agree(expected: Any, got: Any) -> Problem | None:
     """None if ``got`` is ``expected`` within tolerance, else the first difference.
 
-    Tensors and NumPy arrays count by their values; a dtype or device is not compared here.
+    Tensors and NumPy arrays count by their values; a dtype or device is not compared here. Numbers agree as
+    numbers, text letter for letter, and lists, dicts and sets by what they hold. What else a reference may
+    return is a `Kind.ODD` problem, since its step needs a judge of its own.
     """
+    expected, got = _without_scalars(expected), _without_scalars(got)
     if isinstance(expected, tuple):
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return another_type(expected, got)
@@ -68,27 +80,85 @@ def values_agree(expected: Any, got: Any) -> Problem | None:
             if problem:
                 return problem.in_result(number)
         return None
-    if isinstance(expected, list):
+    if are_pairs(expected):
         return pairs_agree(expected, got)
+    for kinds, alike, agree in CONTAINERS:
+        if isinstance(expected, kinds):
+            return agree(expected, got) if isinstance(got, alike) else another_type(expected, got)
     if isinstance(expected, bool):
-        if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
-            got = bool(got)
-        if not isinstance(got, bool):
-            return Problem(Kind.TYPE, f"expected {expected}, got {kind_of(got)}")
+        return _truth_values_agree(expected, got)
+    if is_number(expected) and isinstance(got, torch.Tensor) and got.ndim == 0:
+        got = got.detach().numpy()
+    if is_number(expected) and is_number(got):
+        return _single_numbers_agree(expected, got)
+    if isinstance(expected, np.ndarray) and expected.dtype == bool and isinstance(got, bool):
+        got = np.asarray(got)
+    if isinstance(expected, torch.Tensor | np.ndarray):
+        return _arrays_agree(expected, got)
+    if expected is None and got is None:
+        return None
+    if expected is None or is_number(expected):
+        return another_type(expected, got)
+    return Problem(
+        Kind.ODD, f"{kind_of(expected)} can't be compared: the step needs a judge of its own"
+    )
+
+
+def _without_scalars(value: Any) -> Any:
+    """A value, in the place of one of NumPy's scalars an array without axes, as it comes from a submission."""
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def _truth_values_agree(expected: bool, got: Any) -> Problem | None:
+    if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
+        got = bool(got)
+    if not isinstance(got, bool):
+        return Problem(Kind.TYPE, f"expected {expected}, got {kind_of(got)}")
+    if got == expected:
+        return None
+    return Problem(Kind.NUMBERS, f"expected {expected}, got {got}")
+
+
+def _single_numbers_agree(expected: Any, got: Any) -> Problem | None:
+    if isinstance(expected, int) and isinstance(
+        got, int
+    ):  # which may have more digits than a float
         if got == expected:
             return None
-        return Problem(Kind.NUMBERS, f"expected {expected}, got {got}")
+        return Problem(Kind.NUMBERS, f"expected {quoted(expected)}, got {quoted(got)}")
+    try:
+        wanted, found = (
+            one if isinstance(one, np.ndarray) else np.asarray(one, np.result_type(type(one)))
+            for one in (expected, got)
+        )
+    except OverflowError:
+        return Problem(Kind.NUMBERS, f"expected {quoted(expected)}, got {quoted(got)}")
+    return _numbers_agree(torch.from_numpy(wanted), torch.from_numpy(found))
+
+
+def _arrays_agree(expected: torch.Tensor | np.ndarray, got: Any) -> Problem | None:
     if isinstance(got, np.ndarray):
         got = torch.from_numpy(got)
     if not isinstance(got, torch.Tensor):
         return another_type(expected, got)
     if isinstance(expected, np.ndarray):
         expected = torch.from_numpy(expected)
-    if not isinstance(expected, torch.Tensor):  # of two results of one answer, the first
-        return another_type(expected, got)
     if got.shape != expected.shape:
         return another_shape(expected, got)
     return _numbers_agree(expected, got)
+
+
+# of containers and texts: what is asked, what may come, and what compares them
+CONTAINERS: tuple[tuple[Any, Any, Callable[[Any, Any], Problem | None]], ...] = (
+    (list, (list, tuple), lambda one, other: entries_agree(one, other, values_agree)),
+    (dict, dict, lambda one, other: keys_agree(one, other, values_agree)),
+    (
+        (set, frozenset),
+        (set, frozenset),
+        lambda one, other: members_agree(one, other, values_agree),
+    ),
+    (str, str, texts_agree),
+)
 
 
 def _as_coarse_as_the_coarsest(expected: Sequence[Any], got: Sequence[Any]) -> list[Any]:
@@ -189,9 +259,10 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> Problem | None:
     right, wrong = float(wanted[where]), float(found[where])
     place = f"[{', '.join(str(int(item)) for item in where)}]"
     if short(right) == short(wrong):
+        what = f"the entry {place}" if wanted.ndim else "it"
         return Problem(
             Kind.NUMBERS,
-            f"the entry {place} should be {short(right)} and is off by {abs(wrong - right):.1g}: too "
+            f"{what} should be {short(right)} and is off by {abs(wrong - right):.1g}: too "
             f"far apart for {str(expected.dtype).removeprefix('torch.')}",
         )
     if wanted.ndim == 0:
@@ -315,27 +386,43 @@ def rows_rank(expected: torch.Tensor, got: Any) -> Problem | None:
 
 def strict_differences(expected: Any, got: Any) -> Problem | None:
     """What values alone do not show: the framework, the dtype, and plain Python types."""
-    if isinstance(expected, tuple):
-        for wanted, item in zip(expected, got, strict=True):
-            problem = strict_differences(wanted, item)
-            if problem:
-                return problem
-        return None
-    if isinstance(expected, list):
-        return None
+    if isinstance(expected, tuple | list) and not are_pairs(expected):
+        pairs = list(zip(expected, got, strict=isinstance(expected, tuple)))
+        return next(filter(None, (strict_differences(*pair) for pair in pairs)), None)
+    if isinstance(expected, dict):
+        found = {str(key): value for key, value in got.items()}
+        pairs = [(value, found.get(str(key))) for key, value in expected.items()]
+        return next(filter(None, (strict_differences(*pair) for pair in pairs)), None)
+    expected = _without_scalars(expected)
     if isinstance(expected, bool):
         if not isinstance(got, bool):
             return Problem(
                 Kind.TYPE, f"expected a plain Python bool, got {kind_of(got)}: wrap it in bool(…)"
             )
         return None
+    if is_number(expected):
+        return _another_kind_of_number(expected, _without_scalars(got))
     if isinstance(expected, np.ndarray):
-        if isinstance(got, np.ndarray):
+        if isinstance(got, np.ndarray | np.generic) or (
+            not expected.ndim and isinstance(got, bool)
+        ):
             return None
         return Problem(Kind.TYPE, f"expected a NumPy array, got {kind_of(got)}")
+    if not isinstance(expected, torch.Tensor):
+        return None
     if not isinstance(got, torch.Tensor):
         return Problem(Kind.TYPE, f"expected a torch tensor, got {kind_of(got)}")
     if got.dtype != expected.dtype:
         origin = ", the dtype of the input" if expected.is_floating_point() else ""
         return Problem(Kind.DTYPE, f"expected dtype {expected.dtype}{origin}, got {got.dtype}")
+    return None
+
+
+def _another_kind_of_number(expected: Any, got: Any) -> Problem | None:
+    """Whether a single number comes as a tensor, or with a fraction where whole numbers are asked."""
+    if not is_number(got):
+        how = ": take the number out with `.item()`" if isinstance(got, torch.Tensor) else ""
+        return Problem(Kind.TYPE, f"expected a plain number, got {kind_of(got)}{how}")
+    if is_whole(expected) and not is_whole(got):
+        return Problem(Kind.TYPE, f"expected a whole number, an int, got {kind_of(got)}")
     return None

@@ -69,6 +69,8 @@ def _problem(item: CaseRun, right: Observation) -> Problem | None:
     expected, value = right.value, actual.value
     if item.case.chance is None:
         problem = as_problem(item.step.judge(expected, value))
+        if problem and problem.kind is Kind.ODD:
+            raise TypeError(problem.message)
     else:
         problem = frequencies_agree(item.case.chance, item.request.arguments, expected, value)
     if problem is None and item.step.strict:
@@ -165,7 +167,7 @@ def _changed_inputs(names: list[str], before: list[Any], after: list[Any]) -> Pr
             return _left_in_a_model(name, was, now if isinstance(now, dict) else {})
         if is_a_state(was) and "drawn_from" in was and str(was) != str(now):
             return _drawn_elsewhere(name, now)
-        if isinstance(was, dict | list) and not is_a_state(was) and _differ(was, now):
+        if isinstance(was, dict | list | set) and not is_a_state(was) and _differ(was, now):
             return Problem(
                 Kind.INPUT_CHANGED,
                 f"`{name}` was changed: work on a copy, as `{type(was).__name__}({name})` makes one",

@@ -138,7 +138,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, str):
         return cut(value, LONGEST_VALUE)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | frozenset):
         return type(value)(_plain(item, depth + 1) for item in value)
     if isinstance(value, dict):
         return {

@@ -72,7 +72,7 @@ class Packed:
 
 
 # what an extension of MessagePack holds
-ARRAY, TUPLE, FUNCTION, INSTANCE, OPAQUE = range(1, 6)
+ARRAY, TUPLE, FUNCTION, INSTANCE, OPAQUE, SET, WHOLE = range(1, 8)
 # the bytes of a number by NumPy's letters for whole numbers, floats and truth values; no other is read
 DTYPES = {kind: np.dtype(kind).itemsize for kind in "?bhilqBHILQefd"}
 ARRAYS = (torch.Tensor, np.ndarray, np.generic)
@@ -103,6 +103,8 @@ class _Writer:
             return [self.pack(item) for item in value]
         if isinstance(value, tuple):
             return Ext(TUPLE, _bytes([self.pack(item) for item in value]))
+        if isinstance(value, set | frozenset):
+            return Ext(SET, _bytes([self.pack(item) for item in value]))
         if isinstance(value, dict):
             # of two keys with one text, the second counts, and the numbers of the first are not written
             named = {self.pack(str(key)[:LONGEST_TEXT]): item for key, item in value.items()}
@@ -126,10 +128,10 @@ class _Writer:
 
     def _whole_number(self, value: int) -> Any:
         if value.bit_length() < 64:
-            return value if abs(value) < 1 << 63 else str(value)
+            return value
         if value.bit_length() > MOST_BITS:  # Python itself writes no more than some thousand digits
             return self.pack(Opaque(f"int of {value.bit_length()} bits"))
-        return str(value)
+        return Ext(WHOLE, _bytes(str(value)))
 
     def _array(self, value: torch.Tensor | np.ndarray | np.generic) -> Any:
         torchy = isinstance(value, torch.Tensor)
@@ -167,7 +169,7 @@ class _Reader:
     def _content(self, code: int, data: memoryview) -> Any:
         """What is in an extension: never an array, since to go through it may take all memory."""
         content = self._read_content(data)
-        if type(content) is not (list if code in (ARRAY, TUPLE, INSTANCE) else str):
+        if type(content) is not (list if code in (ARRAY, TUPLE, INSTANCE, SET) else str):
             raise TypeError(f"extension {code} holds {type(content).__name__}")
         return content
 
@@ -178,6 +180,8 @@ class _Reader:
             return self._array(*content)
         if code == TUPLE:
             return tuple(content)
+        if code == SET:
+            return frozenset(content)
         if code == FUNCTION:
             return Function(content[:LONGEST_NAME])
         if code == INSTANCE:
@@ -185,6 +189,8 @@ class _Reader:
             if type(name) is not str or type(arguments) is not dict:
                 raise TypeError(f"an instance of {type(name).__name__}, {type(arguments).__name__}")
             return Instance(name[:LONGEST_NAME], arguments)
+        if code == WHOLE:
+            return int(content[:MOST_BITS])  # as many digits as are sent have fewer bits
         return Opaque(content[:LONGEST_NAME])
 
     def _array(self, torchy: bool, kind: str, shape: list[int]) -> torch.Tensor | np.ndarray:
@@ -210,7 +216,7 @@ _bytes = msgspec.msgpack.Encoder().encode
 
 
 def encode(value: Any) -> bytes:
-    """Turn a tree of dicts, lists, tuples, scalars, strings and arrays into bytes."""
+    """Turn a tree of dicts, lists, tuples, sets, scalars, strings and arrays into bytes."""
     writer = _Writer()
     tree = _bytes(writer.pack(value))
     return b"".join([MARK, LENGTH.pack(len(tree)), tree, *writer.numbers])
