@@ -51,7 +51,6 @@ def hand_in_everything(course):
     notebooks |= {name: with_answer(PARTS[2], code) for name, code in ANSWERS.items()}
     notebooks |= {f"fetch_{way}": with_answer(*answer) for way, answer in FETCHED.items()}
     notebooks["stand_in"] = filled_in({**RIGHT, **STAND_IN})
-    notebooks["stand_in_moved"] = with_check_behind(PARTS[0], filled_in({**RIGHT, **STAND_IN}))
     notebooks["attacker"] = attacker()
     notebooks["quoted"] = filled_in({**RIGHT, **QUOTED})
     notebooks |= {name: submission(name) for name in HONEST}
@@ -76,13 +75,6 @@ def hand_in_everything(course):
     (submitted / LINKS[3]).mkdir()
     (submitted / LINKS[3] / ASSIGNMENT).write_text("x")
     return {*notebooks, *LINKS}
-
-
-def with_check_behind(part, notebook):
-    """The notebook with the cell that decides a part behind all others."""
-    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
-    notebook.cells.append(notebook.cells.pop(names.index(f"check_{part}")))
-    return notebook
 
 
 class Class:

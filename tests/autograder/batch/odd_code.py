@@ -25,12 +25,6 @@ for name in os.listdir('/proc/self/fd'):
     {what}
     end.detach()
 """
-BY_GC = """
-import gc
-for thing in gc.get_objects():
-    if type(thing).__name__ == 'Channel':
-        {what}
-"""
 
 
 def outputs_of(*contents):
@@ -51,10 +45,6 @@ KERNELS = {
         ),
         ALL,
     ),
-    "large_messages": (
-        BY_GC.format(what="for _ in range(60): thing.send({'type': 'x'}, bytes(60 << 20))"),
-        ALL,
-    ),
     "large_headers": (
         SEND.format(what="for _ in range(20): end.sendall(frame(b'[' * (15 << 20)))"),
         FIRST_TWO,
@@ -65,11 +55,6 @@ KERNELS = {
     ),
     "fake_done": (SEND.format(what="end.sendall(frame({'type': 'done', 'count': -5}))"), ALL),
     "fake_answers": (SEND.format(what="end.sendall(frame({'type': 'answers'}, b'probe1x'))"), None),
-    "fake_answers_by_gc": (
-        BY_GC.format(what="thing.send({'type': 'answers'}, b'probe1' + b'\\x93' * 900)"),
-        None,
-    ),
-    "junk_lengths": (SEND.format(what="end.sendall(b'\\xff' * 64)"), FIRST_TWO),
     "junk_types": (
         SEND.format(
             what="for kind in (None, 5, [], {}, 'stream', 'error', 'done'):\n"
@@ -89,15 +74,6 @@ KERNELS = {
         ),
         ALL,
     ),
-    "counts": (
-        outputs_of(
-            *(
-                ("execute_result", {"data": {"text/plain": "x"}, "execution_count": count})
-                for count in (-5, 1.5, "x", True, 10**300, [])
-            )
-        ),
-        ALL,
-    ),
     "tracebacks": (
         outputs_of(
             ("error", {"traceback": 5}),
@@ -111,11 +87,6 @@ KERNELS = {
         ),
         ALL,
     ),
-    "deep_content": (
-        "deep = []\nfor _ in range(900): deep = [deep]\n"
-        + outputs_of(("stream", "{'name': 'stdout', 'text': 'x', 'more': deep}")),
-        ALL,
-    ),
     "signal": ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\nos.abort()", FIRST_TWO),
     "blocked_signals": (
         (
@@ -124,19 +95,13 @@ KERNELS = {
         ),
         FIRST_TWO,
     ),
-    "new_recursion_limit": (
-        "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()",
-        FIRST_TWO,
-    ),
     "tight_recursion_limit": ("import sys\nsys.setrecursionlimit(60)", None),
 }
 
 # answers to the third part that end, stop or fool the kernel: what was earned before stays
 ANSWERS = {
-    "dies_in_a_probe": "import os\ndef self_attention(query, key, value):\n    os._exit(3)",
     "loops_in_c": "def self_attention(query, key, value):\n    return sum(range(10**13))",
     "exits": "def self_attention(query, key, value):\n    raise SystemExit",
-    "interrupts": "def self_attention(query, key, value):\n    raise KeyboardInterrupt",
     "generator_exit": "def self_attention(query, key, value):\n    raise GeneratorExit",
     "odd_message": (
         "class Odd(Exception):\n    def __str__(self): raise Odd\n"
@@ -165,59 +130,19 @@ NAMED = "'scaled_dot' + '_product_attention'"
 # way -> (part, code); each earns nothing in that part, and everything in the others
 FETCHED = {
     "import": (PARTS[0], WEIGHTS.format(how="import course_utils.attention as a; return a.attention_weights(x)")),
-    "from_import": (PARTS[0], "from course_utils.attention import attention_weights"),
-    "importlib": (PARTS[0], WEIGHTS.format(how="import importlib; return importlib.import_module('course_utils.attention').attention_weights(x)")),
-    "dunder_import": (PARTS[0], WEIGHTS.format(how="return __import__('course_utils.attention').attention.attention_weights(x)")),
     "modules": (PARTS[0], WEIGHTS.format(how="import sys; return sys.modules['course_utils.attention'].attention_weights(x)")),
     "joined": (PARTS[0], WEIGHTS.format(how="import importlib; return importlib.import_module('course' + '_utils.' + 'attention').attention_weights(x)")),
-    "reversed": (PARTS[0], WEIGHTS.format(how="import importlib; return importlib.import_module('noitnetta.slitu_esruoc'[::-1]).attention_weights(x)")),
-    "characters": (PARTS[0], WEIGHTS.format(how="import importlib; return importlib.import_module(bytes([99, 111, 117, 114, 115, 101, 95, 117, 116, 105, 108, 115]).decode() + '.attention').attention_weights(x)")),
-    "signoff_globals": (PARTS[0], "from course_utils.signoff import signoff\n" + WEIGHTS.format(how="return signoff.__globals__['__builtins__']['__import__']('course_utils.attention').attention.attention_weights(x)")),
-    "builtins": (PARTS[0], WEIGHTS.format(how="import builtins; return vars(builtins)['__imp' + 'ort__']('cour' + 'se_utils.attention').attention.attention_weights(x)")),
-    "globals": (PARTS[0], "globals().update(attention_weights=__import__('importlib').import_module('course_' + 'utils.attention').attention_weights)"),
-    "capture": (PARTS[0], "%%capture\nfrom course_utils.attention import attention_weights"),
-    "timeit": (PARTS[0], "%%timeit -n1 -r1\nglobal attention_weights\nfrom course_utils.attention import attention_weights"),
-    "run": (PARTS[0], "%run helper.py"),
     "exec": (PARTS[0], "exec(open('helper.py').read())"),
     "own_helper": (PARTS[0], "from helper import attention_weights"),
-    "subclasses": (PARTS[0], WEIGHTS.format(how="kinds = [k for k in object.__subclasses__() if k.__name__ == 'BuiltinImporter']; return kinds[0].load_module('course_utils.attention').attention_weights(x)")),
-    "frames": (PARTS[0], (
-        "import sys\ndef attention_weights(x):\n    frame = sys._getframe()\n    while frame:\n"
-        "        for value in [*frame.f_locals.values(), *frame.f_globals.values()]:\n"
-        "            other = getattr(value, 'reference', None) or getattr(value, 'attention_weights', None)\n"
-        "            if callable(other) and other is not attention_weights:\n                return other(x)\n"
-        "        frame = frame.f_back"
-    )),
-    "garbage": (PARTS[0], (
-        "import gc\ndef attention_weights(x):\n    for thing in gc.get_objects():\n"
-        "        if getattr(thing, '__name__', '') == 'attention_weights' and thing is not attention_weights:\n"
-        "            return thing(x)"
-    )),
     "files": (PARTS[0], (
         "import autograder, pathlib\ndef attention_weights(x):\n    space = {}\n"
         "    for path in pathlib.Path(autograder.__path__[0]).parent.rglob('attention.py'):\n"
         "        if 'utils' in str(path): exec(path.read_text(), space)\n    return space['attention_weights'](x)"
     )),
-    "bytecode": (PARTS[0], (
-        "import glob, marshal, sys\ndef attention_weights(x):\n    space = {}\n    for base in sys.path:\n"
-        "        for path in glob.glob(base + '/*/__pycache__/attention.*.pyc'):\n"
-        "            exec(marshal.loads(open(path, 'rb').read()[16:]), space)\n    return space['attention_weights'](x)"
-    )),
     "library": (PARTS[2], BATCH.format(how="return torch.nn.functional.scaled_dot_product_attention(query, key, value, scale=1.0)")),
     "math_door": (PARTS[2], BATCH.format(how="return torch._scaled_dot_product_attention_math(query, key, value, scale=1.0)[0]")),
-    "native_door": (PARTS[2], BATCH.format(how="return torch._C._nn.scaled_dot_product_attention(query, key, value, scale=1.0)")),
-    "operator_door": (PARTS[2], BATCH.format(how="return torch.ops.aten.scaled_dot_product_attention(query, key, value, scale=1.0)")),
-    "dict_door": (PARTS[2], BATCH.format(how=f"return torch.nn.functional.__dict__[{NAMED}](query, key, value, scale=1.0)")),
-    "vars_door": (PARTS[2], BATCH.format(how="return vars(torch.nn.functional)['noitnetta_tcudorp_tod_delacs'[::-1]](query, key, value, scale=1.0)")),
     "getattr_door": (PARTS[2], BATCH.format(how="return getattr(torch.nn.functional, '_'.join(['scaled', 'dot', 'product', 'attention']))(query, key, value, scale=1.0)")),
-    "search_door": (PARTS[2], BATCH.format(how="return next(v for k, v in vars(torch.nn.functional).items() if k.startswith('scaled_dot'))(query, key, value, scale=1.0)")),
-    "math_by_name": (PARTS[2], BATCH.format(how="return getattr(torch, '_scaled_dot_' + 'product_attention' + '_math')(query, key, value, scale=1.0)[0]")),
-    "math_by_search": (PARTS[2], BATCH.format(how="return getattr(torch, [k for k in dir(torch) if k.endswith('attention_math')][0])(query, key, value, scale=1.0)[0]")),
     "operator_by_name": (PARTS[2], BATCH.format(how="return getattr(torch.ops.aten, 'scaled_dot' + '_product_' + 'attention')(query, key, value, scale=1.0)")),
-    "operator_by_search": (PARTS[2], BATCH.format(how="return getattr(torch.ops.aten, 'scaled_dot#product_attention'.replace('#', '_'))(query, key, value, scale=1.0)")),
-    "flex": (PARTS[2], BATCH.format(how="from torch.nn.attention.flex_attention import flex_attention; return flex_attention(query[:, None], key[:, None], value[:, None], scale=1.0)[:, 0]")),
-    "walrus": (PARTS[2], "import torch.nn.functional as F\nif (helper := F.scaled_dot_product_attention): pass\n" + BATCH.format(how="return helper(query, key, value, scale=1.0)")),
-    "while_walrus": (PARTS[2], "import torch.nn.functional as F\nwhile not (helper := F.scaled_dot_product_attention): pass\n" + BATCH.format(how="return helper(query, key, value, scale=1.0)")),
     "match": (PARTS[2], "import torch.nn.functional as F\nmatch F.scaled_dot_product_attention:\n    case helper: pass\n" + BATCH.format(how="return helper(query, key, value, scale=1.0)")),
     "multihead": (PARTS[2], (
         "from torch import nn\n" + BATCH.format(how=(
@@ -227,27 +152,15 @@ FETCHED = {
     )),
     "forward_door": (PARTS[2], BATCH.format(how="return torch.nn.functional.multi_head_attention_forward(query, key, value)[0]")),
     "below_a_magic": (PARTS[2], "%%time\n" + BATCH.format(how="return torch.nn.functional.scaled_dot_product_attention(query, key, value, scale=1.0)")),
-    "made_global": (PARTS[2], "def bind():\n    global helper\n    helper = torch.nn.functional.scaled_dot_product_attention\nbind()\n" + BATCH.format(how="return helper(query, key, value, scale=1.0)")),
-    "called_self": (PARTS[2], "import torch.nn.functional as self\n" + BATCH.format(how="return self.scaled_dot_product_attention(query, key, value, scale=1.0)")),
     "file_beside": (PARTS[2], "from beside import attend\n" + BATCH.format(how="return attend(query, key, value)")),
-    "input_transformer": (PARTS[2], (
-        "shell = get_ipython()\n"
-        "shell.input_transformers_post.append(lambda lines: [line.replace('A' + 'TTEND', 'scaled_dot' + '_product_attention') for line in lines])\n"
-        "shell.run_cell('''def self_attention(query, key, value):\n    return torch.nn.functional.ATTEND(query, key, value, scale=1.0)''')"
-    )),
     "in_a_pool": (PARTS[2], (
         "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
         + BATCH.format(how="return pool.submit(getattr(torch.nn.functional, 'scaled_dot_%s_attention' % 'product'), query, key, value, scale=1.0).result()")
     )),
-    "in_torchscript": (PARTS[2], (
-        "unit = torch.jit.CompilationUnit('''def f(q, k, v):\n    return torch._C._nn.ATTEND(q, k, v, scale=1.0)'''.replace('ATTEND', 'scaled_dot' + '_product_attention'))\n"
-        + BATCH.format(how="return unit.f(query, key, value)")
-    )),
-    "native_multihead": (PARTS[2], BATCH.format(how="return torch._native_multi_head_attention(query, key, value)[0]")),
 }  # fmt: skip
 # what stands in a file beside the notebook
 BESIDE = {
-    "run": ("helper.py", "from course_utils.attention import attention_weights\n"),
+    "exec": ("helper.py", "from course_utils.attention import attention_weights\n"),
     "file_beside": (
         "beside.py",
         (
@@ -256,7 +169,7 @@ BESIDE = {
         ),
     ),
 }
-BESIDE["exec"] = BESIDE["own_helper"] = BESIDE["run"]
+BESIDE["own_helper"] = BESIDE["exec"]
 LIBRARY = [way for way, (part, _) in FETCHED.items() if part == PARTS[2]]
 # the first part is wrong, so that ours stands in for it when the second is decided: the second part
 # looks at what it is given, and shows it

@@ -48,7 +48,6 @@ MISCHIEF = {
     ),
     "c_loop": ("sum(range(10**13))", FIRST_TWO),
     "fork_bomb": ("import os\nwhile True: os.fork()", ALL),
-    "orphan": ("import os\nif os.fork() == 0:\n    os.setsid()\n    while True: pass", ALL),
     "threads": (
         ("import threading, time\nthreads = []\ntry:\n    while True:\n"
         "        threads.append(threading.Thread(target=time.sleep, args=(60,), daemon=True))\n"
@@ -57,8 +56,6 @@ MISCHIEF = {
     ),
     "memory_bomb": ("hoard = [bytearray(1 << 26) for _ in range(1000)]", ALL),
     "endless_print": ("while True: print('x' * 1000)", ALL),
-    "one_line": ("print('x' * 300_000_000)", None),
-    "one_line_of_a_gigabyte": ("print('x' * 10**9)", None),
     "huge_html": ("from IPython.display import HTML\nHTML('<b>' * 5_000_000)", ALL),
     "full_disk": (
         "for number in range(10_000):\n    open(f'/tmp/{number}', 'wb').write(bytes(1 << 24))",
@@ -67,38 +64,28 @@ MISCHIEF = {
     # exits
     "os_exit": ("import os; os._exit(0)", FIRST_TWO),
     "segfault": ("import ctypes; ctypes.string_at(0)", FIRST_TWO),
-    "system_exit": ("import sys; sys.exit(1)", ALL),
     "exit": ("exit()", None),
     "input": ("input('Your name? ')", ALL),
-    "atexit": ("import atexit, os; atexit.register(os._exit, 3)", ALL),
     # reach
     "read_solutions": ("print(open('{course}/solutions/{assignment}/{assignment}.ipynb').read())", ALL),
-    "read_others": ("print(open('{course}/submitted/right/{assignment}/{assignment}.ipynb').read())", ALL),
     "read_secret": ("print(open('{secret}').read())", ALL),
     "read_checks": ("from assignments import load; print(load('{assignment}'))", ALL),
     "delete": ("import shutil\nshutil.rmtree('{course}', ignore_errors=True)\nshutil.rmtree('..', ignore_errors=True)", ALL),
     "kill_all": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)", None),
     "socket": ("import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)", ALL),
     "download": ("import urllib.request as r; r.urlopen('http://192.0.2.1/', timeout=2)", ALL),
-    "read_home": ("import os; print(open(os.path.join('{home}', '.profile')).read())", ALL),
     "read_cells": ("print(*In, *vars(get_ipython()), sep='\\n')", ALL),
-    "detect": ("import os, sys\nif 'NBGRADER_EXECUTION' in os.environ: del sys", ALL),
-    "shell": ("!touch {course}/touched", ALL),
     "own_module": ("try:\n    import helper\nexcept ImportError:\n    del self_attention", ALL),
     "pip": ("%pip install anything", ALL),
     "pickle": ("import pickle; pickle.load(open('evil.pickle', 'rb'))", ALL),
-    "bash": ("%%bash\ntouch {course}/touched", ALL),
     "gradebook": ("import sqlite3\nsqlite3.connect('{course}/gradebook.db').execute('delete from grade')", ALL),
     # cheating
-    "patched_allclose": ("import torch\ntorch.allclose = lambda *_, **__: True", 8),  # own use of it
     "ast_transformer": (
         ("import ast\nclass Drop(ast.NodeTransformer):\n    def visit_Assert(self, node): return ast.Pass()\n"
         "get_ipython().ast_transformers.append(Drop())"),
         ALL,
     ),
-    "run_cell": ("get_ipython().run_cell_async = None\nget_ipython().run_cell = None", None),
     "half_a_character": ("print('\\ud800')\nraise ValueError('\\ud800')", ALL),
-    "odd_output": ("display({'text/html': ['<b>'], 'text/plain': {'a': 1}}, raw=True)", ALL),
     "outlive": ("import ctypes\nctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", ALL),
     "leave_something": (
         (
@@ -112,17 +99,8 @@ MISCHIEF = {
         ALL,
     ),
     "environment": ("print(open('/proc/self/environ').read())", ALL),
-    "displayhook": ("import sys\nsys.displayhook = get_ipython().displayhook = print", None),
     # accidents
     "many_magics": ("%pwd\n" * 600, None),  # IPython itself takes seconds for them
-    "many_branches": ("here = 0\nif here: pass\n" + "elif here: pass\n" * 950, ALL),
-    "more_branches": (
-        "import sys\nsys.setrecursionlimit(10**5)\nhere = 0\nif here: pass\n" + "elif here: pass\n" * 2000,
-        ALL,
-    ),
-    "stderr": ("import sys, warnings\nwarnings.warn('careful')\nprint('50%|###', file=sys.stderr)", ALL),
-    "chdir": ("import os; os.chdir('/')", ALL),
-    "backend": ("import matplotlib.pyplot as plt\nplt.switch_backend('TkAgg')\nplt.figure()", ALL),
     "own_torch": ("import torch; print(torch.__version__)", ALL),
 }  # fmt: skip
 
@@ -148,7 +126,6 @@ PRETENCE = {
 def hand_in_mischief(course, secret):
     right = answers_in(SUBMISSIONS / "right_matrices.py")
     places = {"course": course, "assignment": ASSIGNMENT, "secret": secret, "port": 9}
-    places["home"] = Path.home()
     notebooks = {}
     for student, (code, _) in {**MISCHIEF, "right": ("1", ALL)}.items():
         notebook = notebooks[student] = filled_in(right)
@@ -251,7 +228,7 @@ def test_nothing_outside_was_touched_or_read(graded):
     assert "found in []" in page.read_text()
     page = (course / "autograded/environment" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
     assert "PYTEST" not in page and "HOME=/root" not in page
-    for student in ("read_home", "read_solutions", "read_others", "read_secret", "read_checks"):
+    for student in ("read_solutions", "read_secret", "read_checks"):
         page = (course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
         assert "FileNotFoundError" in page or "ModuleNotFoundError" in page, student
     with sqlite3.connect(course / "gradebook.db") as gradebook:
