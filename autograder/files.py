@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 
+TIME = "timestamp.txt"  # nbgrader's own, beside what a student handed in: when it came in
 LONGEST_TEXT = 400
 # what a machine says that has no room, for whatever it was asked
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)

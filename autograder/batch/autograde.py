@@ -23,10 +23,10 @@ from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.settings import Settings
 from autograder.batch.sheets import Sheets
 from autograder.errors import CourseError
+from autograder.grade.invalid import InvalidSubmission
 from autograder.grade.report import Report
 from autograder.grade.restore import released_cells
 from autograder.grade.run import attempt
-from autograder.grade.submission import InvalidSubmission
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.kernels import own_kernels
 

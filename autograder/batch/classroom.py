@@ -37,9 +37,10 @@ from autograder.checks.course import course as taught_course
 from autograder.checks.course import course_named
 from autograder.errors import CourseError
 from autograder.files import cut, listed, meant, nearest, printable
+from autograder.grade.invalid import InvalidSubmission
 from autograder.grade.messages import Job, ReleasedCell
 from autograder.grade.report import Report
-from autograder.grade.submission import InvalidSubmission, read_folder
+from autograder.grade.submission import read_folder
 from autograder.sandbox import bubblewrap
 
 

@@ -26,7 +26,8 @@ from sqlalchemy import select
 from autograder.batch.came_in import NAMED_OFFSET, TWO_DAYS, Times
 from autograder.bounds import LONGEST_TIME
 from autograder.errors import CourseError
-from autograder.grade.submission import TIME, read_plain
+from autograder.files import TIME
+from autograder.grade.submission import read_plain
 
 FORMS = [  # of a folder's name; letters at its end keep apart what comes in at one moment
     re.compile(

@@ -12,7 +12,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from autograder.grade.submission import InvalidSubmission, read_text
+from autograder.grade.invalid import InvalidSubmission
+from autograder.grade.submission import read_text
 
 DECIDED = "This is how the part is graded in a class."
 

@@ -12,8 +12,9 @@ from autograder.bounds import LONGEST_APPEAL
 from autograder.files import listed, meant, write_whole
 from autograder.grade.appeals import KEY, LIST, reason_in
 from autograder.grade.feedback_page import plan_of
+from autograder.grade.invalid import InvalidSubmission
 from autograder.grade.self_check import NotGradable, opened
-from autograder.grade.submission import InvalidSubmission, read_notebook
+from autograder.grade.submission import read_notebook
 
 # what a kernel hands on to the programs that its cells start
 OF_A_KERNEL = ("JPY_PARENT_PID", "JPY_SESSION_NAME")

@@ -33,13 +33,14 @@ from autograder.faults import fault_of
 from autograder.files import NO_ROOM, digest_of, write_whole
 from autograder.grade.appeals import appeals_in
 from autograder.grade.grading import ENDED, SPENT, STUCK, Grading, NotebookStopped, graded_part
+from autograder.grade.invalid import InvalidSubmission
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.outputs import Outputs
 from autograder.grade.report import CHECK, TEST, Report, errors_of_tests, grade_id_of, put_into
 from autograder.grade.restore import restore, solution_cells
 from autograder.grade.sanitize import Sanitize
 from autograder.grade.shown_points import shown_points
-from autograder.grade.submission import InvalidSubmission, notebook_in
+from autograder.grade.submission import notebook_in
 from autograder.probe.disallowed import Disallowed
 from autograder.probe.messages import Ending, Observation, Questions
 from autograder.probe.wire import WireError, decode, encode, joined

@@ -19,9 +19,10 @@ from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.rendering import as_text
 from autograder.grade.feedback_page import Mark, Plan, feedback_page, on_site, plan_of
 from autograder.grade.grading import Grading, graded_part
+from autograder.grade.invalid import InvalidSubmission
 from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.run import SandboxedKernel, grade_notebook
-from autograder.grade.submission import InvalidSubmission, files_beside, notebook_in, read_text
+from autograder.grade.submission import files_beside, notebook_in, read_text
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.client import KernelNotStarted
 from autograder.sandbox.forks import ZygoteError

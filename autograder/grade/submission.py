@@ -7,8 +7,6 @@ submission is said in words; what can be put right without guessing is put right
 from __future__ import annotations
 
 import codecs
-import contextlib
-import hashlib
 import itertools
 import json
 import os
@@ -18,88 +16,38 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import msgspec
 import nbformat
-from msgspec import Raw, Struct
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
 from autograder.bounds import (
     DEEPEST_FOLDER,
-    LARGEST_APPEALS,
     LARGEST_FILE,
     LARGEST_FILES,
-    LARGEST_MARKS,
     LARGEST_NOTEBOOK,
     LONGEST_NAME,
     LONGEST_TIME,
-    MOST_ATTACHED,
     MOST_CELLS,
     MOST_FILES,
     MOST_LINES,
-    SIZE_OF_FIELDS,
 )
 from autograder.checks.course import NO_COURSE, Course
-from autograder.files import printable
-from autograder.grade.appeals import HELD, KEY, asked_in
-from autograder.grade.report import Report
+from autograder.files import TIME, printable
+from autograder.grade.appeals import HELD, asked_in
+from autograder.grade.invalid import InvalidSubmission, digest_of_work
+from autograder.grade.large_notebook import TOO_MANY_LINES, lighter, text_in
 from autograder.sandbox.channel import MOST_VALUES, values_in
 
-TIME = "timestamp.txt"  # nbgrader's own, beside what a student handed in: when it came in
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 MERGE_MARK = re.compile(r"^<<<<<<<( |$)", re.MULTILINE)
-TOO_MANY_LINES = "This cell was left out: with it, the notebook has more lines than are read."
-TOO_MANY_BYTES = (
-    f"This cell was left out: with it, the notebook has more than {LARGEST_NOTEBOOK >> 20} MiB."
-)
-LEFT_OUT = (
-    "Left out, since with it the notebook has more than {most} MiB: {pictures}. All else was read."
-)
-IN_A_TEXT = re.compile(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/=%]+")
-NAMED_BEFORE = re.compile(r"!\[([^\]\n]{0,200})\]\(\s{0,20}$")
-# transparent
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNgYAAAAAMAASsJTYQAAAAASUVORK5CYII="
-)
 CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 PICTURE, BASE64 = re.compile(r"image/(png|jpeg|gif)"), re.compile(r"[A-Za-z0-9+/=\s]*")
-
-
-class InvalidSubmission(Exception):
-    """A submission that cannot be run; the message says why and what to do.
-
-    Args:
-        remedy: what an instructor should do about it.
-        no_json: what is wrong is that it is not JSON.
-
-    Attributes:
-        digest, came_in: as of a `Submission`.
-    """
-
-    def __init__(
-        self, message: str, remedy: str = "Ask for it again", no_json: bool = False
-    ) -> None:
-        super().__init__(f"{message}. {remedy}" if remedy else message)
-        self.message, self.no_json = message, no_json
-        self.digest = digest_of_work(b"", {})
-        self.came_in = ""
-
-    @property
-    def report(self) -> Report:
-        """What becomes of its job."""
-        return Report(
-            str(self),
-            told=self.message,
-            no_json=self.no_json,
-            digest=self.digest,
-            came_in=self.came_in,
-        )
 
 
 @dataclass(frozen=True)
@@ -155,17 +103,6 @@ def notebook_in_folder(folder: Path, assignment: str) -> Path:
         if entry.name.endswith(wanted.suffix) and entry.is_file(follow_symlinks=False)
     ]
     return found[0] if len(found) == 1 else wanted
-
-
-def digest_of_work(notebook: bytes, files: Mapping[str, bytes]) -> str:
-    """What tells one piece of work from another: a digest of the notebook's file, +, one of the files.
-
-    When it came in does not count: the same work may be collected again.
-    """
-    beside = hashlib.sha256()
-    for name in sorted(files.keys() - {TIME}):
-        beside.update(f"{len(name)} {name} {len(files[name])} ".encode() + files[name])
-    return f"{hashlib.sha256(notebook).hexdigest()[:16]}+{beside.hexdigest()[:16]}"
 
 
 def files_beside(folder: Path, course: Course) -> tuple[dict[str, bytes], int]:
@@ -286,7 +223,7 @@ def _too_large(size: int) -> InvalidSubmission:
 
 
 def text_of(data: bytes) -> str:
-    """The text that a notebook's file holds; of a large one what `_lighter` leaves.
+    """The text that a notebook's file holds; of a large one what `lighter` leaves.
 
     Raises:
         InvalidSubmission: it holds none, or one that is large and no notebook.
@@ -297,7 +234,7 @@ def text_of(data: bytes) -> str:
             return data.decode(encoding)
         # as it is where it can be: of a large text, one letter may make four of each
         data = data if encoding == "utf-8" else data.decode(encoding).encode()
-        size, data = len(data), _lighter(data)
+        size, data = len(data), lighter(data)
         if len(data) > LARGEST_NOTEBOOK:
             raise InvalidSubmission(
                 f"not a notebook: the file has {size >> 20} MiB, and is not JSON with a list of cells",
@@ -306,162 +243,6 @@ def text_of(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise InvalidSubmission("not a notebook: the file is not UTF-8 text") from None
-
-
-class _Metadata(Struct):
-    """What is read of a cell's metadata."""
-
-    nbgrader: Raw = Raw(b"null")
-
-
-class _Cell(Struct):
-    """What is read of a cell, as the file has it; what stands beside is passed over without being made."""
-
-    numbers: ClassVar[Iterator[int]]  # of the notebook that is being read
-
-    cell_type: Raw = Raw(b"null")
-    id: Raw = Raw(b"null")
-    metadata: Raw = Raw(b"null")
-    source: Raw = Raw(b"null")
-    attachments: Raw = Raw(b"null")
-
-    def __post_init__(self) -> None:
-        """Refuse a notebook of too many cells before the rest of them is made, and keep what may be of use."""
-        if next(_Cell.numbers) >= MOST_CELLS:
-            raise InvalidSubmission(f"the notebook has more than {MOST_CELLS} cells")
-        with contextlib.suppress(msgspec.MsgspecError):
-            self.metadata = _raw(msgspec.json.decode(self.metadata, type=_Metadata))
-        if not self.attached():
-            self.attachments = Raw(b"null")
-        for name, most in (("cell_type", 100), ("id", 100), ("metadata", LARGEST_MARKS)):
-            if len(bytes(getattr(self, name))) > most:
-                setattr(self, name, Raw(b"null"))
-
-    @property
-    def is_code(self) -> bool:
-        return bytes(self.cell_type) == b'"code"'
-
-    @property
-    def size(self) -> int:
-        return len(bytes(self.source)) + len(bytes(self.attachments))
-
-    @property
-    def size_around(self) -> int:
-        """Of all else, the names of its fields included."""
-        around = self.cell_type, self.id, self.metadata
-        return SIZE_OF_FIELDS + sum(len(bytes(field)) for field in around)
-
-    @property
-    def text(self) -> str:
-        """What its source says; empty where that is no text."""
-        with contextlib.suppress(ValueError, RecursionError):
-            return _text(json.loads(bytes(self.source)))
-        return ""
-
-    def attached(self) -> dict[str, dict[str, Raw]]:
-        """Pictures that are attached to a text; none where that is something else."""
-        if not self.is_code and values_in(bytes(self.attachments)) <= MOST_ATTACHED:
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
-                return msgspec.json.decode(self.attachments, type=dict[str, dict[str, Raw]])
-        return {}
-
-    def pictures(self) -> Iterator[int]:
-        """The sizes of the pictures that are attached to a text, or stand in it."""
-        yield from map(_size_of, self.attached().values())
-        if not self.is_code and b";base64," in bytes(self.source):
-            yield from (len(picture[0]) for picture in IN_A_TEXT.finditer(self.text))
-
-    def leave_out(self, most: int) -> None:
-        """Put an empty picture in the place of each that is larger, and say in the text which they were."""
-        names: list[str] = []
-
-        def note(name: str, size: int) -> None:
-            plain = " ".join(name.replace("`", "'").split())[:100]
-            called = f"the picture `{plain}`" if plain else "a picture in this text"
-            names.append(f"{called} ({size * 3 / 4 / (1 << 20):.1f} MiB)")
-
-        def emptied(picture: re.Match[str]) -> str:
-            if len(picture[0]) <= most:
-                return picture[0]
-            before = picture.string[max(0, picture.start() - 230) : picture.start()]
-            named = NAMED_BEFORE.search(before)
-            note(named[1] if named else "", len(picture[0]))
-            return f"data:image/png;base64,{PIXEL}"
-
-        attached = self.attached()
-        for name, kinds in attached.items():
-            if _size_of(kinds) > most:
-                note(name, _size_of(kinds))
-                kinds.clear()
-                kinds["image/png"] = _raw(PIXEL)
-        self.attachments = _raw(attached)
-        text = IN_A_TEXT.sub(emptied, self.text)
-        if names:
-            said = LEFT_OUT.format(most=LARGEST_NOTEBOOK >> 20, pictures=", ".join(names))
-            self.source = _raw(f"*{said}*\n\n{text}")
-
-
-class _Notebook(Struct):
-    """What is read of a notebook of format 4."""
-
-    cells: list[_Cell]
-    nbformat: Raw = Raw(b"4")
-    metadata: Raw = Raw(b"null")
-
-    def __post_init__(self) -> None:
-        """Keep of the metadata what is read, and that if it is no larger than it may be."""
-        held = None
-        with contextlib.suppress(msgspec.MsgspecError):
-            held = msgspec.json.decode(self.metadata, type=dict[str, Raw]).get(KEY)
-        there = b"" if held is None else bytes(held)
-        fits = 0 < len(there) <= LARGEST_APPEALS and values_in(there) <= MOST_ATTACHED
-        self.metadata = _raw({KEY: held} if fits else {})
-
-
-def _raw(value: object) -> Raw:
-    return Raw(msgspec.json.encode(value))
-
-
-def _size_of(kinds: Mapping[str, Raw]) -> int:
-    return sum(len(bytes(data)) for data in kinds.values())
-
-
-def _lighter(data: bytes) -> bytes:
-    """A notebook's file without outputs, which are made anew, and without the largest of what is too much even so.
-
-    The largest pictures go first, then whole texts, then the longest code. Each cell says what was left out of it.
-    What is no notebook is left as it is.
-
-    Raises:
-        InvalidSubmission: it has too many cells.
-    """
-    _Cell.numbers = itertools.count()
-    try:
-        notebook = msgspec.json.decode(data.removeprefix(codecs.BOM_UTF8), type=_Notebook)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return data
-    cells = notebook.cells
-    around = len(bytes(notebook.metadata)) + sum(cell.size_around for cell in cells)
-    room = LARGEST_NOTEBOOK - around
-    pictures = sorted(size for cell in cells for size in cell.pictures())
-    left = room - sum(cell.size for cell in cells) + sum(pictures)
-    most = 0
-    for size, alike in itertools.groupby(pictures):
-        left -= sum(alike)
-        if left < 0:
-            for cell in cells:
-                cell.leave_out(most)
-            break
-        most = size
-    values = MOST_VALUES // 2
-    for cell in sorted(cells, key=lambda cell: (not cell.is_code, cell.size)):
-        number = values_in(bytes(cell.source)) + values_in(bytes(cell.attachments))
-        if number > values or cell.size > room:
-            why = TOO_MANY_LINES if number > values else TOO_MANY_BYTES
-            cell.source, cell.attachments = _raw(f"# {why}" if cell.is_code else why), _raw({})
-        else:
-            values, room = values - number, room - cell.size
-    return msgspec.json.encode(notebook)
 
 
 def _instead_of(path: Path) -> tuple[str, str]:
@@ -492,7 +273,7 @@ def notebook_in(text: str) -> NotebookNode:
     """
     text = text.removeprefix("\ufeff")
     if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
-        text = _lighter(text.encode("utf-8", "replace")).decode()
+        text = lighter(text.encode("utf-8", "replace")).decode()
         if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
             raise InvalidSubmission(
                 f"not a valid notebook: it holds more than {MOST_VALUES} values"
@@ -558,7 +339,7 @@ def _cell(cell: dict[str, Any], number: int, taken: set[str]) -> NotebookNode:
         cell_type=kind if kind in ("code", "markdown", "raw") else "raw",
         id=_id(cell.get("id"), number, taken),
         metadata=NotebookNode(),
-        source=_text(cell.get("source")),
+        source=text_in(cell.get("source")),
     )
     metadata = cell.get("metadata")
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
@@ -599,13 +380,6 @@ def free_id(name: str, taken: set[str]) -> str:
     return found
 
 
-def _text(source: object) -> str:
-    """A cell's source, which the format stores whole or in lines; half characters become marks."""
-    lines = source if isinstance(source, list) else [source]
-    text = "".join(line for line in lines if isinstance(line, str)).replace("\r\n", "\n")
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _pictures(attachments: object) -> NotebookNode:
     """Those attachments of a cell that are pictures and nothing else."""
     kept = NotebookNode()
@@ -614,5 +388,5 @@ def _pictures(attachments: object) -> NotebookNode:
             PICTURE.fullmatch(kind) and isinstance(data, str) and BASE64.fullmatch(data)
             for kind, data in kinds.items()
         ):
-            kept[_text(name)] = NotebookNode(kinds)
+            kept[text_in(name)] = NotebookNode(kinds)
     return kept

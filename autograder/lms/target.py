@@ -19,8 +19,8 @@ from msgspec import Struct, structs
 from autograder.batch.came_in import InUtc, moment_in
 from autograder.batch.kept import read_kept, write_kept
 from autograder.bounds import LARGEST_FILE, LARGEST_FILES
-from autograder.files import plain_files, printable
-from autograder.grade.submission import TIME, read_plain
+from autograder.files import TIME, plain_files, printable
+from autograder.grade.submission import read_plain
 from autograder.lms.archives import NOTEBOOK
 
 

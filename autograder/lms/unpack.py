@@ -22,8 +22,7 @@ from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.checks.course import Course
 from autograder.checks.course import course as taught_course
 from autograder.errors import CourseError
-from autograder.files import NO_ROOM, printable
-from autograder.grade.submission import TIME
+from autograder.files import NO_ROOM, TIME, printable
 from autograder.lms.archives import NOTEBOOK, Archive, Refused, refuse_anothers, safe, whose
 from autograder.lms.came_in import TimesOfTable, due_in
 from autograder.lms.platform import SubmittedFile

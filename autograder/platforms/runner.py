@@ -16,15 +16,11 @@ from autograder.checks.course import course_named
 from autograder.checks.rendering import as_text
 from autograder.checks.verdicts import PartVerdict
 from autograder.files import write_whole
+from autograder.grade.invalid import InvalidSubmission
 from autograder.grade.messages import Job, from_json
 from autograder.grade.report import Report
 from autograder.grade.run import attempt
-from autograder.grade.submission import (
-    InvalidSubmission,
-    files_beside,
-    notebook_in_folder,
-    read_text,
-)
+from autograder.grade.submission import files_beside, notebook_in_folder, read_text
 from autograder.platforms.packaging import JOB
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.kernels import close, own_kernels

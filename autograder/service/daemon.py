@@ -21,8 +21,7 @@ from autograder.batch.class_report import write_report
 from autograder.batch.student_result import StudentResult
 from autograder.bounds import MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING
 from autograder.errors import CourseError, EngineError
-from autograder.files import printable
-from autograder.grade.submission import TIME
+from autograder.files import TIME, printable
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.bubblewrap import SandboxError
 from autograder.service.course import WatchedCourse

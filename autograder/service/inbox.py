@@ -22,8 +22,8 @@ from nbgrader.utils import notebook_hash
 
 from autograder.batch.exchange_time import Clock, pieces_of
 from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, MOST_FILES
-from autograder.files import NO_ROOM, printable
-from autograder.grade.submission import TIME, notebook_in_folder, read_plain
+from autograder.files import NO_ROOM, TIME, printable
+from autograder.grade.submission import notebook_in_folder, read_plain
 
 try:
     import pwd

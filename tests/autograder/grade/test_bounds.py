@@ -33,18 +33,12 @@ from autograder.grade.feedback_page import (
     code_as_html,
     text_as_html,
 )
+from autograder.grade.invalid import InvalidSubmission
+from autograder.grade.large_notebook import PIXEL, TOO_MANY_BYTES, TOO_MANY_LINES
 from autograder.grade.outputs import Outputs
 from autograder.grade.run import TOO_LARGE, text_of_graded
 from autograder.grade.sanitize import NOT_CLEANED, TOO_LONG, TOO_MUCH, Sanitize, harmless_markdown
-from autograder.grade.submission import (
-    PIXEL,
-    TOO_MANY_BYTES,
-    TOO_MANY_LINES,
-    InvalidSubmission,
-    notebook_in,
-    read_text,
-    text_of,
-)
+from autograder.grade.submission import notebook_in, read_text, text_of
 from autograder.sandbox.channel import LENGTHS, Channel, ChannelClosed
 from autograder.sandbox.messages import REPLIES
 

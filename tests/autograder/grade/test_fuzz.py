@@ -24,12 +24,13 @@ from assignments import load
 from autograder.checks.decide import decide
 from autograder.checks.reply import observations_in
 from autograder.grade.grading import graded_part
+from autograder.grade.invalid import InvalidSubmission
 from autograder.grade.messages import ReleasedCell
 from autograder.grade.outputs import FIELDS, Outputs
 from autograder.grade.report import Restored
 from autograder.grade.restore import restore
 from autograder.grade.sanitize import Sanitize
-from autograder.grade.submission import InvalidSubmission, notebook_in
+from autograder.grade.submission import notebook_in
 from autograder.probe.probe import answer
 from autograder.probe.wire import LENGTH, MARK, WireError, decode, encode
 from autograder.sandbox.channel import LENGTHS, Channel, ChannelClosed

@@ -10,7 +10,8 @@ import nbformat
 import pytest
 
 from autograder.grade import submission
-from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder, read_text
+from autograder.grade.invalid import InvalidSubmission
+from autograder.grade.submission import notebook_in, read_folder, read_text
 
 NAME = "a2_self_attention"
 ONE_CELL = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}

@@ -10,7 +10,8 @@ from dateutil import tz
 
 from autograder.batch.exchange_time import Clock
 from autograder.bounds import LARGEST_NOTEBOOK, MOST_FILES
-from autograder.grade.submission import InvalidSubmission, read_folder
+from autograder.grade.invalid import InvalidSubmission
+from autograder.grade.submission import read_folder
 from autograder.service import inbox
 from autograder.service.inbox import (
     Copy,
