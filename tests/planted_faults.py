@@ -114,10 +114,15 @@ FAULTS: tuple[Fault, ...] = (
     ),
     *_faults(
         "checks/diagnosis.py",
-        "checks/test_diagnosis.py::test_two_mistakes_that_both_act_everywhere_are_named"
-        " checks/test_diagnosis.py::test_a_refusal_too_many_has_its_name_by_whatever_error_it_comes",
+        "checks/test_diagnosis.py::test_two_mistakes_that_both_act_everywhere_are_named",
         {
             "acting |= acts | 2 * acts_too": "acting |= acts",
+        },
+    ),
+    *_faults(
+        "checks/sameness.py",
+        "checks/test_diagnosis.py::test_a_refusal_too_many_has_its_name_by_whatever_error_it_comes",
+        {
             "same_error = wrong == [False, False] or (all(wrong) and same_type)": "same_error = all(wrong) and same_type",
         },
     ),

@@ -22,7 +22,6 @@ import msgspec
 import nbformat
 from nbgrader.api import Grade, Gradebook, InvalidEntry
 from nbgrader.apps import NbGraderAPI
-from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import SQLAlchemyError
 
 from autograder.batch.appeals import keep_asked, settled_of
@@ -32,11 +31,12 @@ from autograder.batch.exchange_time import Clock, clock_of, unread
 from autograder.batch.extensions import Waiting
 from autograder.batch.for_grader import notes_in, with_notes
 from autograder.batch.not_run import notebook_to_mark
+from autograder.batch.penalties import Penalties
 from autograder.batch.run import Work
 from autograder.batch.run_lock import LOG
 from autograder.batch.same_code import Definitions, taught_by
 from autograder.batch.settings import Settings
-from autograder.batch.student_result import StudentResult, Summary, due_of, row_of, summary_of
+from autograder.batch.student_result import StudentResult, Summary, row_of, summary_of
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
 from autograder.grade.messages import from_json
@@ -93,6 +93,10 @@ class GradebookWriter:
     @cached_property
     def _clock(self) -> Clock:
         return clock_of(self.api.config)
+
+    @cached_property
+    def _penalties(self) -> Penalties:
+        return Penalties(self.api.config)
 
     @cached_property
     def _notes(self) -> dict[str, str]:
@@ -272,7 +276,7 @@ class GradebookWriter:
             self._give(entry, entry.own, work, result.scores)
             for comment in entry.comments:
                 comment.auto_comment = "No response." if comment.name in result.unanswered else None
-        self._assign_penalty(entry)
+        self._penalties.assign(entry)
         return key, fresh
 
     def _collected_time(self, work: Work) -> datetime | None:
@@ -411,38 +415,6 @@ class GradebookWriter:
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result, entry))
-
-    @cached_property
-    def _late_penalty(self) -> AssignLatePenalties:
-        """nbgrader's own, with the plugin of the course."""
-        made = AssignLatePenalties(config=self.api.config)
-        made.init_plugin()
-        return made
-
-    def _assign_penalty(self, entry: Entry) -> None:
-        """Take off for coming in late what the course's plugin says, by today's score and due date."""
-        submission = entry.submission
-        due = due_of(submission.assignment.duedate, submission.extension)
-        late = 0.0
-        if submission.timestamp and due:
-            late = max(0.0, (submission.timestamp - due).total_seconds())
-        for notebook in submission.notebooks:
-            penalty = None
-            if late:
-                score = entry.score(notebook.id)
-                try:
-                    penalty = self._late_penalty.plugin_inst.late_submission_penalty(
-                        submission.student_id, score, late
-                    )
-                except Exception as error:
-                    raise CourseError(
-                        f"the course's plugin for late penalties failed: {type(error).__name__}: "
-                        f"{error}. nbgrader_config.py names it"
-                    ) from error
-                if penalty is not None:
-                    penalty = min(max(penalty, 0.0), score)
-            if notebook.late_submission_penalty != penalty:
-                notebook.late_submission_penalty = penalty
 
 
 def _unrecorded(error: Exception, work: Work) -> Work:

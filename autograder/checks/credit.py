@@ -24,20 +24,18 @@ from torch import nn
 
 from autograder.checks.cases import Step
 from autograder.checks.compare import values_agree
-from autograder.checks.diagnosis import (
-    Diagnosis,
-    Evidence,
-    alike,
-    does_the_same,
-    drew_the_same,
-    same_gradients,
-    tells_much,
-    tells_of_mistakes,
-)
+from autograder.checks.diagnosis import Diagnosis, Evidence, tells_much
 from autograder.checks.drawn_cases import CaseRun, size_of
 from autograder.checks.judge import problem_with
 from autograder.checks.mistakes import Mistake
 from autograder.checks.problem import Kind
+from autograder.checks.sameness import (
+    alike,
+    does_the_same,
+    drew_the_same,
+    same_gradients,
+    tells_of_mistakes,
+)
 from autograder.checks.verdicts import Waived
 from autograder.probe.messages import CallRequest, ModuleRequest, Observation
 

@@ -14,6 +14,7 @@ from autograder.checks import source_rules
 from autograder.checks.check import Assignment, Part
 from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
 from autograder.checks.explain.result_types import ARRAYS
+from autograder.checks.files_beside import beside_as_text
 from autograder.checks.follow_through import source_of
 from autograder.checks.judge import problem_with
 from autograder.checks.missing import (
@@ -26,7 +27,6 @@ from autograder.checks.missing import (
     why_not_there,
     why_unanswered,
 )
-from autograder.checks.notebook_source import beside_as_text
 from autograder.checks.reply import observations_in, refuse_forged
 from autograder.checks.trial import Trial
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict

@@ -8,11 +8,10 @@ import functools
 import re
 import symtable
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -42,7 +41,6 @@ SPECIAL = re.compile(
 WORD = re.compile(r"[\w*.\[\]-]+")  # what IPython may take for one name, as in `a.b[-1]?`
 
 TEXTUAL = (ast.BinOp, ast.JoinedStr, ast.Constant)  # what may stand for a text
-WRITEFILE = re.compile(r"%%writefile +((?:[\w-]+/)*[\w-]+\.py) *\n")
 NAMING = (ast.Attribute, ast.Name, ast.alias, ast.Import, ast.ImportFrom)
 # what Python raises over a text that is none, or code that it cannot write as one
 UNREADABLE = (ValueError, RecursionError, MemoryError)
@@ -425,52 +423,3 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
         else:
             rest.append(one)
     return "".join(pieces), rest
-
-
-def beside_as_text(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
-    """(relative name, source) of the same files."""
-    read = read_beside(cells, files)
-    return tuple((name, data.decode("utf-8", "replace")) for name, data in read.items())
-
-
-def read_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The Python files beside a notebook that a cell names, or such a file; also those that cells write."""
-    unnamed: dict[str, dict[str, bytes]] = {}  # by module
-    in_name: dict[str, frozenset[str]] = {}  # words, by module
-    read: dict[str, bytes] = {}
-
-    def add(name: str, content: bytes) -> None:
-        module = _module_of(name)
-        unnamed.setdefault(module, {})[name] = content
-        in_name[module] = frozenset(re.findall(r"\w+", module))
-
-    for name, content in files.items():
-        if name.endswith(".py"):
-            add(name, content)
-    for cell in cells:
-        if written := _written_by(cell):
-            add(*written)
-        todo = [cell]
-        while todo and unnamed:
-            text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
-            # so that a text is not searched once for each file
-            words = set(re.findall(r"\w+", text))
-            near = [one for one in unnamed if in_name[one] <= words]
-            # a name of several words stands there somewhere; to look for its ends takes far longer
-            for module in [one for one in near if one in words or one in text]:
-                for name, content in unnamed.pop(module).items():
-                    read[name] = content
-                    todo.append(content.decode("utf-8", "replace"))
-    return read
-
-
-def _module_of(name: str) -> str:
-    """By what name the file of a module is imported, or the folder of a package."""
-    path = Path(name)
-    return path.parent.name if path.stem == "__init__" else path.stem
-
-
-def _written_by(cell: str) -> tuple[str, bytes] | None:
-    """The Python file that a cell writes beside the notebook, if it does, and what it then holds."""
-    found = WRITEFILE.match(cell)
-    return (found[1], cell[found.end() :].encode("utf-8", "replace")) if found else None

@@ -21,11 +21,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 from autograder import bounds
 from autograder.bounds import OutOfTime, in_time, within
 from autograder.checks import notebook_source
+from autograder.checks.files_beside import read_beside
 from autograder.checks.missing import StoppedCell, Surroundings, what_hides_it, why_not_there
 from autograder.checks.notebook_source import (
     Definitions,
     forget,
-    read_beside,
     statements_of,
 )
 from autograder.grade import sanitize

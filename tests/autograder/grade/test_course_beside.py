@@ -10,7 +10,8 @@ from assignments import COURSE, known, load
 from autograder.__main__ import main
 from autograder.checks import source_rules
 from autograder.checks.decide import disallowed_in
-from autograder.checks.notebook_source import beside_as_text, parsed
+from autograder.checks.files_beside import beside_as_text
+from autograder.checks.notebook_source import parsed
 from autograder.grade.submission import files_beside
 from tests.sample_class import ROOT, grade, hand_in, place_for
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.notebook_source import read_beside
+from autograder.checks.files_beside import read_beside
 from autograder.sandbox import bubblewrap, kernels
 from autograder.sandbox.client import KernelClient
 from autograder.sandbox.limits import Limits
