@@ -12,8 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from torch import nn
-
+from autograder.arrays import is_module_class
 from autograder.checks.cases import Build, Randn
 from autograder.checks.check import Part
 from autograder.checks.drawn_cases import defaults_of
@@ -55,7 +54,7 @@ def mistakes_about_arguments(part: Part) -> tuple[Mistake, ...]:
         for name in defaults
         if name.startswith("dropout")
     ]
-    if isinstance(reference, type) and issubclass(reference, nn.Module):
+    if is_module_class(reference):
         own = inspect.signature(reference).parameters
         made += [
             Mistake(
@@ -97,13 +96,11 @@ def _with_other(
     return Changing
 
 
-def _with_child_of_its_own(
-    reference: type[nn.Module], child: str, name: str, default: Any
-) -> type[nn.Module]:
+def _with_child_of_its_own(reference: type[Any], child: str, name: str, default: Any) -> type[Any]:
     """The reference, one of whose modules is made as if an argument had this value."""
     changing = _with_other(reference, name, _always(default))
 
-    class Untold(reference):  # type: ignore[misc, valid-type]
+    class Untold(reference):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
             setattr(self, child, getattr(changing(*given, **named), child))
@@ -111,9 +108,11 @@ def _with_child_of_its_own(
     return Untold
 
 
-def _children(part: Part, reference: type[nn.Module]) -> dict[str, type[nn.Module]]:
+def _children(part: Part, reference: type[Any]) -> dict[str, type[Any]]:
     """The modules that the part's module holds in any of its cases, with their classes."""
-    found: dict[str, type[nn.Module]] = {}
+    from torch import nn  # here, since only modules need it
+
+    found: dict[str, type[Any]] = {}
     for case in (case for step in part.steps for case in step.cases):
         drawn = None if case.raises else case.draw(Randn(0, case.dtype))
         if isinstance(drawn, Build):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import torch
 
+from autograder.arrays import as_numpy, is_array, is_tensor
 from autograder.checks.check import Assignment, Part
 from autograder.checks.decide import disallowed_in, seed_of
 from autograder.checks.drawn_cases import drawn_for
@@ -72,8 +72,8 @@ def behaviour_of(
 
 def _looks_of(value: Any) -> Iterator[tuple[str, list[float]]]:
     """The kind of a value, and of all that is in it, with the numbers of what is an array."""
-    if isinstance(value, torch.Tensor | np.ndarray):
-        array = np.asarray(value.double() if isinstance(value, torch.Tensor) else value)
+    if is_array(value):
+        array = as_numpy(value.double()) if is_tensor(value) else value
         finite = np.isfinite(array)
         holes = "" if finite.all() else f" not finite {digest_of(finite.tobytes().hex())}"
         yield f"{type(value).__name__} {array.shape} {value.dtype}{holes}", _means(array[finite])

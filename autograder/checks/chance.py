@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
+import numpy as np
 
+from autograder.arrays import Array, as_numpy, dtype_name, is_tensor
 from autograder.checks.cases import Chance
 from autograder.checks.compare import another_shape, another_type
 from autograder.checks.problem import Kind, Problem
@@ -28,7 +29,7 @@ def frequencies_agree(
     problem = _other_form(expected, got)
     if problem:
         return problem
-    counts, usual = chance.tally(got).double(), chance.expects(*arguments).double()
+    counts, usual = _counts(chance.tally(got)), _counts(chance.expects(*arguments))
     for number, what in enumerate(chance.outcomes):
         count, mean = float(counts[number]), float(usual[number])
         strays = DEVIATIONS * mean**0.5
@@ -47,12 +48,16 @@ def drawn_alike(chance: Chance, expected: Any, got: Any) -> bool:
     """Whether two results may come from the same chances, by a χ² test of their counts."""
     if _other_form(expected, got):
         return False
-    one, other = chance.tally(expected).double(), chance.tally(got).double()
+    one, other = _counts(chance.tally(expected)), _counts(chance.tally(got))
     many = one + other >= FEWEST
     # with as many degrees of freedom as outcomes, χ² has this mean, and its root of twice that strays
     freedom = float(many.sum())
-    apart = float(((one - other).square() / (one + other))[many].sum())
+    apart = float(((one - other)[many] ** 2 / (one + other)[many]).sum())
     return apart <= freedom + STRAYS * (2 * freedom) ** 0.5
+
+
+def _counts(tally: Any) -> Array:
+    return as_numpy(tally).astype(np.float64)
 
 
 def _times(count: float) -> str:
@@ -67,14 +72,14 @@ def _other_form(expected: Any, got: Any) -> Problem | None:
         pairs = enumerate(zip(expected, got, strict=True))
         found = ((number, _other_form(wanted, item)) for number, (wanted, item) in pairs)
         return next((one.in_result(number) for number, one in found if one), None)
-    if not isinstance(got, torch.Tensor):
+    if not is_tensor(got):
         return another_type(expected, got)
     if got.shape != expected.shape:
         return another_shape(expected, got)
     if expected.is_floating_point():
         fits, wanted = got.is_floating_point(), "floats"
     else:
-        fits, wanted = not got.is_floating_point() and got.dtype != torch.bool, "whole numbers"
+        fits, wanted = not got.is_floating_point() and dtype_name(got) != "bool", "whole numbers"
     if not fits:
         return Problem(Kind.DTYPE, f"expected {wanted} ({expected.dtype}), got {got.dtype}")
     return None

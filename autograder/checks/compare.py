@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
+from autograder.arrays import Array, as_numpy, dtype_name, is_array, is_tensor
 from autograder.checks.plain_values import (
     entries_agree,
     is_number,
@@ -21,14 +21,14 @@ from autograder.checks.problem import Kind, Problem
 from autograder.probe.wire import Opaque
 
 # float32 leaves about seven digits, float64 about fifteen; sums lose a few of them
-TOLERANCES = {torch.float64: (2e-8, 1e-10)}
+TOLERANCES = {"float64": (2e-8, 1e-10)}  # relative and absolute, by dtype
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 LONGEST_LIST = 4  # of which a sentence names every entry
 
 
 def kind_of(value: Any) -> str:
     """A value's type in words that a student knows."""
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, np.ndarray | np.generic):
         return f"a NumPy {value.dtype} array of shape {value.shape}"
@@ -54,7 +54,7 @@ def short(number: float) -> str:
     return "0" if text == "-0" else text
 
 
-def numbers(values: torch.Tensor | np.ndarray, most: int = 5) -> str:
+def numbers(values: Any, most: int = 5) -> str:
     """The first few numbers of an array, rounded as people read them."""
     first = values.flatten()[: most + 1].tolist()
     text = ", ".join(
@@ -87,13 +87,13 @@ def values_agree(expected: Any, got: Any) -> Problem | None:
             return agree(expected, got) if isinstance(got, alike) else another_type(expected, got)
     if isinstance(expected, bool):
         return _truth_values_agree(expected, got)
-    if is_number(expected) and isinstance(got, torch.Tensor) and got.ndim == 0:
-        got = got.detach().numpy()
+    if is_number(expected) and is_tensor(got) and got.ndim == 0:
+        got = as_numpy(got)
     if is_number(expected) and is_number(got):
         return _single_numbers_agree(expected, got)
     if isinstance(expected, np.ndarray) and expected.dtype == bool and isinstance(got, bool):
         got = np.asarray(got)
-    if isinstance(expected, torch.Tensor | np.ndarray):
+    if is_array(expected):
         return _arrays_agree(expected, got)
     if expected is None and got is None:
         return None
@@ -110,7 +110,7 @@ def _without_scalars(value: Any) -> Any:
 
 
 def _truth_values_agree(expected: bool, got: Any) -> Problem | None:
-    if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
+    if is_array(got) and got.ndim == 0:
         got = bool(got)
     if not isinstance(got, bool):
         return Problem(Kind.TYPE, f"expected {expected}, got {kind_of(got)}")
@@ -133,19 +133,15 @@ def _single_numbers_agree(expected: Any, got: Any) -> Problem | None:
         )
     except OverflowError:
         return Problem(Kind.NUMBERS, f"expected {quoted(expected)}, got {quoted(got)}")
-    return _numbers_agree(torch.from_numpy(wanted), torch.from_numpy(found))
+    return _numbers_agree(wanted, found)
 
 
-def _arrays_agree(expected: torch.Tensor | np.ndarray, got: Any) -> Problem | None:
-    if isinstance(got, np.ndarray):
-        got = torch.from_numpy(got)
-    if not isinstance(got, torch.Tensor):
+def _arrays_agree(expected: Any, got: Any) -> Problem | None:
+    if not is_array(got):
         return another_type(expected, got)
-    if isinstance(expected, np.ndarray):
-        expected = torch.from_numpy(expected)
     if got.shape != expected.shape:
         return another_shape(expected, got)
-    return _numbers_agree(expected, got)
+    return _numbers_agree(as_numpy(expected), as_numpy(got))
 
 
 # of containers and texts: what is asked, what may come, and what compares them
@@ -230,19 +226,18 @@ def another_shape(expected: Any, got: Any) -> Problem:
     return Problem(Kind.SHAPE, shapes)
 
 
-def tolerances(expected: torch.Tensor, got: torch.Tensor) -> tuple[float, float]:
-    """How far apart, relative and absolute, the numbers of two tensors may be."""
-    if not expected.is_floating_point():
+def tolerances(expected: Array, got: Array) -> tuple[float, float]:
+    """How far apart, relative and absolute, the numbers of two arrays may be."""
+    if expected.dtype.kind != "f":
         return 0.0, 0.0  # ids and truth values are right or wrong
     # a float32 answer to a float64 question is judged as float32; its dtype is another matter
     if got.dtype == expected.dtype:
-        return TOLERANCES.get(expected.dtype, (RELATIVE, ABSOLUTE))
+        return TOLERANCES.get(dtype_name(expected), (RELATIVE, ABSOLUTE))
     return RELATIVE, ABSOLUTE
 
 
-def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> Problem | None:
-    # NumPy is quicker than PyTorch with arrays as small as these
-    wanted, found = expected.detach().double().numpy(), got.detach().double().numpy()
+def _numbers_agree(expected: Array, got: Array) -> Problem | None:
+    wanted, found = expected.astype(np.float64), got.astype(np.float64)
     finite = np.isfinite(found).all()
     if not finite and np.isfinite(wanted).all():
         return Problem(Kind.NUMBERS, "the result holds NaN or infinity")
@@ -263,7 +258,7 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> Problem | None:
         return Problem(
             Kind.NUMBERS,
             f"{what} should be {short(right)} and is off by {abs(wrong - right):.1g}: too "
-            f"far apart for {str(expected.dtype).removeprefix('torch.')}",
+            f"far apart for {dtype_name(expected)}",
         )
     if wanted.ndim == 0:
         return Problem(Kind.NUMBERS, f"expected {short(right)}, got {short(wrong)}")
@@ -288,11 +283,11 @@ def hidden_are_zero(expected: Any, got: Any) -> Problem | None:
         return problem
     pairs = zip(expected, got, strict=True) if isinstance(expected, tuple) else [(expected, got)]
     for wanted, found in pairs:
-        left = torch.as_tensor(found)[torch.as_tensor(wanted) == 0]
+        left = as_numpy(found)[as_numpy(wanted) == 0]
         if (left != 0).any():
             return Problem(
                 Kind.NUMBERS,
-                f"a hidden weight must be exactly 0, but one is {float(left.abs().max()):.3g}: a "
+                f"a hidden weight must be exactly 0, but one is {float(np.abs(left).max()):.3g}: a "
                 "score of minus infinity before the softmax gives exactly 0, a large negative "
                 "number does not always",
             )
@@ -305,13 +300,13 @@ def dropped(p: float) -> Callable[[Any, Any], Problem | None]:
     About a share of p must be 0, within five standard deviations.
     """
 
-    def judge(expected: torch.Tensor, got: Any) -> Problem | None:
-        if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
+    def judge(expected: Any, got: Any) -> Problem | None:
+        if not is_tensor(got) or got.shape != expected.shape:
             return another_type(expected, got)
-        wanted, found = expected.double(), got.double()
-        kept = torch.isclose(found, wanted / (1 - p), rtol=RELATIVE, atol=ABSOLUTE)
+        wanted, found = (as_numpy(one).astype(np.float64) for one in (expected, got))
+        kept = np.isclose(found, wanted / (1 - p), rtol=RELATIVE, atol=ABSOLUTE)
         if not (kept | (found == 0)).all():
-            place = tuple((~(kept | (found == 0))).nonzero()[0].tolist())
+            place = tuple(np.argwhere(~(kept | (found == 0)))[0].tolist())
             return Problem(
                 Kind.NUMBERS,
                 f"in train mode with dropout {p:g}, each entry should be 0 or 1/(1 - {p:g}) times "
@@ -319,7 +314,7 @@ def dropped(p: float) -> Callable[[Any, Any], Problem | None]:
                 f"without dropout {float(wanted[place]):.4g}",
             )
         chances = wanted != 0
-        share = float((found[chances] == 0).double().mean())
+        share = float((found[chances] == 0).mean())
         if abs(share - p) > 5 * (p * (1 - p) / int(chances.sum())) ** 0.5:
             return Problem(
                 Kind.NUMBERS,
@@ -336,7 +331,7 @@ def two_results_differ(expected: Any, got: Any) -> Problem | None:
         return another_type(expected, got)
     wanted = expected[0] if isinstance(expected, list) else expected
     for value in got:
-        if isinstance(value, torch.Tensor) and value.shape != wanted.shape:
+        if is_tensor(value) and value.shape != wanted.shape:
             return another_shape(wanted, value)
     if values_agree(got[0], got[1]) is None:
         return Problem(
@@ -353,29 +348,26 @@ def first_agrees(expected: tuple, got: Any) -> Problem | None:
     return problem.in_result(0) if problem else None
 
 
-def rows_rank(expected: torch.Tensor, got: Any) -> Problem | None:
+def rows_rank(expected: Any, got: Any) -> Problem | None:
     """Accept any positive rows that sum to one and order the words as the expected rows do."""
-    if isinstance(got, np.ndarray):
-        got = torch.from_numpy(got)
-    if not isinstance(got, torch.Tensor):
+    if not is_array(got):
         return another_type(expected, got)
     if got.shape != expected.shape:
         return another_shape(expected, got)
-    found = got.double()
-    sums = found.sum(dim=-1)
-    if not torch.isfinite(found).all():
+    found = as_numpy(got).astype(np.float64)
+    sums = found.sum(axis=-1)
+    if not np.isfinite(found).all():
         return Problem(Kind.NUMBERS, "the result holds NaN or infinity")
-    if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+    if not np.allclose(sums, 1, atol=1e-4):
         return Problem(Kind.NUMBERS, f"each row should sum to 1; your rows sum to {numbers(sums)}")
     if (found < 0).any():
         return Problem(
             Kind.NUMBERS, f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
         )
-    order = expected.argsort(dim=-1, descending=True)
-    other = found.argsort(dim=-1, descending=True)
+    order, other = (np.argsort(-one, axis=-1, kind="stable") for one in (as_numpy(expected), found))
     wrong = order != other
     if wrong.any():
-        row, rank = (int(item) for item in wrong.nonzero()[0])
+        row, rank = np.argwhere(wrong)[0].tolist()
         return Problem(
             Kind.NUMBERS,
             f"in row [{row}], the words by falling weight should be {order[row].tolist()} and are "
@@ -408,9 +400,9 @@ def strict_differences(expected: Any, got: Any) -> Problem | None:
         ):
             return None
         return Problem(Kind.TYPE, f"expected a NumPy array, got {kind_of(got)}")
-    if not isinstance(expected, torch.Tensor):
+    if not is_tensor(expected):
         return None
-    if not isinstance(got, torch.Tensor):
+    if not is_tensor(got):
         return Problem(Kind.TYPE, f"expected a torch tensor, got {kind_of(got)}")
     if got.dtype != expected.dtype:
         origin = ", the dtype of the input" if expected.is_floating_point() else ""
@@ -421,7 +413,7 @@ def strict_differences(expected: Any, got: Any) -> Problem | None:
 def _another_kind_of_number(expected: Any, got: Any) -> Problem | None:
     """Whether a single number comes as a tensor, or with a fraction where whole numbers are asked."""
     if not is_number(got):
-        how = ": take the number out with `.item()`" if isinstance(got, torch.Tensor) else ""
+        how = ": take the number out with `.item()`" if is_tensor(got) else ""
         return Problem(Kind.TYPE, f"expected a plain number, got {kind_of(got)}{how}")
     if is_whole(expected) and not is_whole(got):
         return Problem(Kind.TYPE, f"expected a whole number, an int, got {kind_of(got)}")

@@ -20,8 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from torch import nn
-
 from autograder.checks.cases import Step
 from autograder.checks.compare import values_agree
 from autograder.checks.diagnosis import Diagnosis, Evidence, tells_much
@@ -273,5 +271,7 @@ def _computes(item: CaseRun) -> bool:
     """Whether what is called is the author's own, and does not only look at what a module holds."""
     if not isinstance(item.request, ModuleRequest):
         return True
+    from torch import nn  # here, since only modules need it
+
     method = item.request.method
     return method is not None and (method == "forward" or not hasattr(nn.Module, method))

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from autograder.arrays import is_array
 from autograder.checks import source_rules
 from autograder.checks.check import Assignment, Part
 from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
-from autograder.checks.explain.result_types import ARRAYS
 from autograder.checks.files_beside import beside_as_text
 from autograder.checks.follow_through import source_of
 from autograder.checks.judge import problem_with
@@ -350,6 +350,6 @@ def _in_order(drawn: DrawnCases, number: int, seen: Observation) -> Observation:
     results = tuple(seen.value.values())
     if isinstance(expected, tuple) and len(results) == len(expected):
         return structs.replace(seen, value=results)
-    if isinstance(expected, ARRAYS) and len(results) == 1:
+    if is_array(expected) and len(results) == 1:
         return structs.replace(seen, value=results[0])
     return seen

@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import torch
 
+from autograder.arrays import Array, as_numpy, is_array
 from autograder.checks.arguments import mistakes_about_arguments
 from autograder.checks.check import Part
 from autograder.checks.compare import (
@@ -291,8 +291,7 @@ def _results(value: Any) -> tuple[Any, ...]:
 
 def _same(part: Part, one: Any, other: Any) -> bool:
     """Whether two results are the same within float32; quicker than a sentence on the difference."""
-    kinds = (torch.Tensor, np.ndarray)
-    if not (isinstance(one, kinds) and isinstance(other, kinds)):
+    if not (is_array(one) and is_array(other)):
         return type(one) is type(other) and are_near(part, one, other)
     first, second = as_array(one), as_array(other)
     if first is None or second is None:
@@ -339,24 +338,28 @@ def tells_much(item: CaseRun) -> bool:
     return item.actual.status == "returned" and any(map(_is_telling, _arrays_in(value)))
 
 
-def _is_telling(array: torch.Tensor) -> bool:
-    if array.dtype == torch.bool:
-        return array.numel() >= MANY_CELLS
-    return array.is_floating_point() and len(array.unique()) >= 6
+def _is_telling(array: Array) -> bool:
+    if array.dtype == bool:
+        return array.size >= MANY_CELLS
+    return array.dtype.kind == "f" and len(_different(array)) >= 6
 
 
 def _is_one_number(results: Sequence[Any]) -> bool:
     """Whether all arrays of several results hold one and the same real number."""
     arrays = [array for value in results for array in _arrays_in(value)]
-    if not arrays or not all(array.is_floating_point() for array in arrays):
+    if not arrays or not all(array.dtype.kind == "f" for array in arrays):
         return False
-    return len(torch.cat([array.double().unique() for array in arrays]).unique()) == 1
+    return len(_different(np.concatenate([array.ravel() for array in arrays]))) == 1
 
 
-def _arrays_in(value: Any) -> Iterator[torch.Tensor]:
+def _different(array: Array) -> Array:
+    return np.unique(array, equal_nan=False)
+
+
+def _arrays_in(value: Any) -> Iterator[Array]:
     """The arrays of a result, or of a result in a result."""
     for item in value if isinstance(value, tuple | list) else (value,):
         if isinstance(item, tuple | list):
             yield from _arrays_in(item)
-        elif isinstance(item, torch.Tensor | np.ndarray):
-            yield torch.as_tensor(item)
+        elif is_array(item):
+            yield as_numpy(item)

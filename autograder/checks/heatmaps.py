@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
+from autograder.arrays import Array, as_numpy, is_array
 from autograder.checks.axes import Axis, arrays_of, axes_of, results_beside
 from autograder.checks.compare import tolerances
 from autograder.checks.drawn_cases import CaseRun
@@ -27,7 +27,8 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
         for name, letters, wanted, found in _pairs(item):
             if not _is_numeric(wanted) or not _is_numeric(found):
                 return None, None
-            axes = axes_of(name, letters, wanted.dim(), item.part.letters)
+            wanted, found = as_numpy(wanted), as_numpy(found)
+            axes = axes_of(name, letters, wanted.ndim, item.part.letters)
             if wanted.shape != found.shape:
                 return None, _shapes(name, axes, wanted, found)
             maps = _maps(name, axes, wanted, found)
@@ -42,44 +43,39 @@ def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     """Name, letters of the axes, what is right and what came, of results and then of gradients."""
     results = list(results_beside(item))
     for name, letters, right, own in results:
-        yield name, letters, _tensor(right), _tensor(own)
+        yield name, letters, right, own
     if results and item.case.gradient:
         came = item.actual.gradients or {}
         for name, gradient in item.expected.gradients.items():
             if gradient is not None and came.get(name) is not None:
                 letters = arrays_of(item.part).get(name, ())
-                yield f"gradient for {name}", letters, _tensor(gradient), _tensor(came[name])
-
-
-def _tensor(value: Any) -> Any:
-    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+                yield f"gradient for {name}", letters, gradient, came[name]
 
 
 def _is_numeric(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dim() <= MOST_AXES
+    return is_array(value) and value.ndim <= MOST_AXES
 
 
-def _shapes(name: str, axes: tuple[Axis, ...], wanted: torch.Tensor, found: torch.Tensor) -> Shapes:
+def _shapes(name: str, axes: tuple[Axis, ...], wanted: Array, found: Array) -> Shapes:
     right = tuple((axis.letter, size) for axis, size in zip(axes, wanted.shape, strict=True))
     return Shapes(name, right, tuple(found.shape))
 
 
-def _maps(
-    name: str, axes: tuple[Axis, ...], wanted: torch.Tensor, found: torch.Tensor
-) -> Maps | None:
+def _maps(name: str, axes: tuple[Axis, ...], wanted: Array, found: Array) -> Maps | None:
     """The maps of two arrays of one shape; None if they agree, or are one number or none."""
-    if not wanted.dim() or not wanted.numel():
+    if not wanted.ndim or not wanted.size:
         return None
     relative, absolute = tolerances(wanted, found)
-    truths = wanted.dtype == found.dtype == torch.bool
-    right, yours = wanted.double(), found.double()
-    same = torch.isclose(right, yours, rtol=relative, atol=absolute, equal_nan=True)
+    truths = wanted.dtype == found.dtype == bool
+    right, yours = wanted.astype(np.float64), found.astype(np.float64)
+    with np.errstate(all="ignore"):
+        same = np.isclose(right, yours, rtol=relative, atol=absolute, equal_nan=True)
+        apart = np.nan_to_num(np.abs(right - yours), nan=np.inf, posinf=np.inf)
     if same.all():
         return None
-    apart = (right - yours).abs().nan_to_num(nan=torch.inf, posinf=torch.inf)
     apart[same] = 0
     where = [int(index) for index in np.unravel_index(int(apart.argmax()), wanted.shape)]
-    if wanted.dim() == 1:
+    if wanted.ndim == 1:
         right, yours, where, axes = right[None], yours[None], [0, *where], (Axis("", "", ""), *axes)
     fixed, (row, column) = tuple(where[:-2]), where[-2:]
     right, yours = right[fixed], yours[fixed]
@@ -90,14 +86,15 @@ def _maps(
     if truths:
         grids = _marks(right, "FT"), _marks(yours, "FT"), _marks(right != yours, "·≠")
     else:
-        grids = _texts(right), _texts(yours), _texts(yours - right)
+        with np.errstate(all="ignore"):
+            grids = _texts(right), _texts(yours), _texts(yours - right)
     worst = row - rows.start, column - columns.start
     place = _place(axes, fixed)
     value, own = grids[0][worst[0]][worst[1]], grids[1][worst[0]][worst[1]]
     entry = _place(axes, where)
     off = f" (off by {grids[2][worst[0]][worst[1]].lstrip('-')})" if value == own else ""
     message = (
-        f"{int((~same).sum())} of {same.numel()} entries differ; furthest off is {entry} "
+        f"{int((~same).sum())} of {same.size} entries differ; furthest off is {entry} "
         f"(counting from 0): right {value}, yours {own}{off}."
     )
     return Maps(
@@ -129,16 +126,16 @@ def _named(axis: Axis) -> str:
     return axis.many if told else f"{axis.many} ({axis.letter})"
 
 
-def _marks(grid: torch.Tensor, letters: str) -> Grid:
+def _marks(grid: Array, letters: str) -> Grid:
     """Two letters for what is zero and what is not."""
     return tuple(tuple(letters[value != 0] for value in row) for row in grid.tolist())
 
 
-def _texts(grid: torch.Tensor) -> Grid:
+def _texts(grid: Array) -> Grid:
     """Numbers with as many decimals as their size wants, at most four digits."""
     values = grid.tolist()
-    finite = grid.abs()[grid.abs().isfinite()]
-    largest = float(finite.max()) if finite.numel() else 0.0
+    finite = np.abs(grid)[np.isfinite(grid)]
+    largest = float(finite.max()) if finite.size else 0.0
     whole = bool((finite == finite.round()).all())
     decimals = 0 if whole else _decimals(largest)
     return tuple(tuple(_text(value, decimals) for value in row) for row in values)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
+from autograder.arrays import as_numpy, is_array
 from autograder.bounds import LONGEST_PROBLEM
 from autograder.checks.axes import results_in
 from autograder.checks.cases import Case
@@ -173,7 +173,7 @@ def _changed_inputs(names: list[str], before: list[Any], after: list[Any]) -> Pr
                 f"`{name}` was changed: work on a copy, as `{type(was).__name__}({name})` makes one",
             )
         arrays = list(zip(was, now, strict=False)) if _are_both_pairs(was, now) else [(was, now)]
-        if any(isinstance(one, ARRAYS) and not _identical(one, other) for one, other in arrays):
+        if any(is_array(one) and not _identical(one, other) for one, other in arrays):
             of_numpy = isinstance(was, np.ndarray)
             how = (
                 "arrays, without += and"
@@ -259,9 +259,6 @@ def _listed(names: Any) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-ARRAYS = (torch.Tensor, np.ndarray)
-
-
 def _differ(was: Any, now: Any) -> bool:
     """Whether plain values differ, of which one may have an array in it that has no yes or no."""
     try:
@@ -290,8 +287,8 @@ def _drawn_elsewhere(name: str, now: Any) -> Problem:
     return Problem(Kind.RANDOMNESS, message)
 
 
-def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:
-    return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other))
+def _identical(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and np.array_equal(as_numpy(one), as_numpy(other))
 
 
 def _wrong_gradients(expected: dict[str, Any], got: dict[str, Any]) -> Problem | None:
@@ -305,7 +302,7 @@ def _wrong_gradients(expected: dict[str, Any], got: dict[str, Any]) -> Problem |
                 f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy(), "
                 "no_grad or requires_grad=False, or a torch.tensor(…) made from old values?",
             )
-        if isinstance(found, torch.Tensor) and not found.isfinite().all():
+        if is_array(found) and not np.isfinite(as_numpy(found)).all():
             return Problem(
                 Kind.GRADIENT,
                 f"the gradient for `{name}` holds NaN or infinity. Some operations have no finite "

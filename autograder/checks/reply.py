@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import torch
 from msgspec import structs
 
+from autograder.arrays import dtype_name, is_array, is_tensor
 from autograder.bounds import (
     DEEPEST_VALUE,
     LONGEST_VALUE,
@@ -30,7 +29,7 @@ from autograder.probe.messages import (
 from autograder.probe.wire import Opaque, WireError, decode
 
 # of which PyTorch has tensors, and few operations: nobody can compare them
-HARDLY_COMPUTED_WITH = (torch.uint16, torch.uint32, torch.uint64)
+HARDLY_COMPUTED_WITH = ("uint16", "uint32", "uint64")
 
 
 def observations_in(message: bytes, number: int) -> list[Observation]:
@@ -132,9 +131,9 @@ def _plain(value: Any, depth: int = 0) -> Any:
     """
     if depth > DEEPEST_VALUE:  # whoever looks at a value goes down by calls
         raise WireError(f"an answer of more than {DEEPEST_VALUE} lists in lists")
-    if isinstance(value, torch.Tensor) and value.dtype in HARDLY_COMPUTED_WITH:
+    if is_tensor(value) and dtype_name(value) in HARDLY_COMPUTED_WITH:
         return Opaque(f"{value.dtype} tensor of shape {tuple(value.shape)}")
-    if value is None or isinstance(value, bool | int | float | torch.Tensor | np.ndarray | Opaque):
+    if value is None or is_array(value) or isinstance(value, bool | int | float | Opaque):
         return value
     if isinstance(value, str):
         return cut(value, LONGEST_VALUE)

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import torch
 
+from autograder.arrays import as_numpy, is_array, is_tensor
 from autograder.checks.axes import built_with, sizes_of
 from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
@@ -239,13 +239,12 @@ def _traits(item: CaseRun) -> dict[str, bool]:
         "empty": _has_an_empty_row(item),
         f"{method_of(request)}()": True,
     }
-    arrays = [value for value in request.arguments if isinstance(value, torch.Tensor | np.ndarray)]
-    floating = [torch.as_tensor(value) for value in arrays]
-    floating = [value for value in floating if value.is_floating_point() and value.numel()]
+    arrays = [as_numpy(value) for value in request.arguments if is_array(value)]
+    floating = [value for value in arrays if value.dtype.kind == "f" and value.size]
     if floating:
-        found["float64"] = floating[0].dtype == torch.float64
+        found["float64"] = floating[0].dtype == np.float64
         found["loud"] = any(
-            bool((value[value.isfinite()].abs() > LOUD).any()) for value in floating
+            bool((np.abs(value[np.isfinite(value)]) > LOUD).any()) for value in floating
         )
     if "T" in sizes and "S" in sizes:
         found["T and S"] = sizes["T"] != sizes["S"]
@@ -306,10 +305,11 @@ def _has_an_empty_row(item: CaseRun) -> bool:
     value = item.expected.value
     candidates = [*item.request.arguments, *(value if isinstance(value, tuple) else ())]
     for array in candidates:
-        if not isinstance(array, torch.Tensor) or array.dim() < 1 or array.numel() < 2:
+        if not is_tensor(array) or array.ndim < 1 or array.numel() < 2:
             continue
-        shows = array.dtype == torch.bool or isinstance(value, tuple)
-        if shows and bool((array == 0).all(dim=-1).any()) and bool((array != 0).any()):
+        numbers = as_numpy(array)
+        shows = numbers.dtype == bool or isinstance(value, tuple)
+        if shows and bool((numbers == 0).all(axis=-1).any() and numbers.any()):
             return True
     return False
 

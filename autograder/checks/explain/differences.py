@@ -7,11 +7,8 @@ results, how it stops, and in which cases.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-import numpy as np
-import torch
-
+from autograder.arrays import dtype_name, is_array
 from autograder.checks.axes import axes_of, built_with, results_beside, sizes_of
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, is_left_to_chance
@@ -29,7 +26,7 @@ from autograder.checks.explain.result_types import (
 from autograder.checks.problem import Kind
 from autograder.probe.messages import DrawingRequest
 
-FLOATING = (torch.float32, torch.float64, np.dtype("float32"), np.dtype("float64"))
+FLOATING = ("float32", "float64")
 
 # a wrong result: the case that it is of, its place among the case's results, and the right one beside it
 WrongResult = tuple[CaseRun, int, ResultPair]
@@ -104,10 +101,12 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
     inputs = {
         name: array
         for name, given in zip(request.names, request.arguments, strict=False)
-        if getattr(given, "dtype", None) in FLOATING and (array := as_array(given)) is not None
+        if is_array(given)
+        and dtype_name(given) in FLOATING
+        and (array := as_array(given)) is not None
     }
     for number, (called, letters, right, got) in enumerate(results_beside(item)):
-        if not isinstance(right, torch.Tensor | np.ndarray) or values_agree(right, got) is None:
+        if not is_array(right) or values_agree(right, got) is None:
             continue
         wanted, found = as_array(right), as_array(got)
         if wanted is None or found is None:
@@ -115,14 +114,10 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
         if isinstance(request, DrawingRequest):  # of a picture, only its cells are numbers
             called = "table of cells"
         axes = axes_of(called, letters, wanted.ndim, item.part.letters)
-        dtypes = _dtype(right), _dtype(got)
+        dtypes = dtype_name(right), dtype_name(got)
         result = ResultPair(
             wanted, found, axes, called, inputs, sizes, 1.0 - dropout, *dtypes, item.part.letters
         )
         # right numbers in another form are another matter
         if not result.close(wanted, found) and not result.lost_digits_alone:
             yield number, result
-
-
-def _dtype(value: Any) -> str:
-    return str(getattr(value, "dtype", "")).removeprefix("torch.")

@@ -12,13 +12,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
+from autograder.arrays import Array, as_numpy, is_tensor
 from autograder.checks.axes import Axis
 from autograder.checks.compare import ABSOLUTE, RELATIVE, TOLERANCES
 from autograder.checks.course import Letter
-
-Array = np.ndarray
 
 MOST_NUMBERS = 30_000  # of an array that is looked at
 
@@ -151,17 +149,15 @@ class ResultPair:
     def _tolerances(self) -> tuple[float, float]:
         relative, absolute = RELATIVE, ABSOLUTE
         if self.kind == "float64" == self.found_kind:
-            relative, absolute = TOLERANCES[torch.float64]
+            relative, absolute = TOLERANCES["float64"]
         size = np.abs(self.expected[np.isfinite(self.expected)])
         return relative, absolute * (min(1.0, float(size.max())) if size.size else 1.0)
 
 
 def as_array(value: Any) -> Array | None:
     """A result as a float64 array, if it is one, or a number, or lists of numbers."""
-    if isinstance(value, torch.Tensor):
-        if value.is_complex() or value.numel() > 10 * MOST_NUMBERS:
-            return None
-        return value.detach().double().numpy()
+    if is_tensor(value):
+        value = as_numpy(value)
     if isinstance(value, np.ndarray):
         small = value.dtype.kind in "fiub" and value.size <= 10 * MOST_NUMBERS
         return value.astype(np.float64) if small else None

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
+from autograder.arrays import as_numpy, dtype_name, is_array, is_tensor
 from autograder.checks.axes import results_in
 from autograder.checks.compare import strict_differences, values_agree
 from autograder.checks.drawn_cases import CaseRun
@@ -15,8 +15,6 @@ from autograder.checks.explain.evidence import Explanation
 from autograder.checks.problem import Kind
 from autograder.probe.messages import ChainRequest, DrawingRequest
 from autograder.probe.wire import Opaque
-
-ARRAYS = (torch.Tensor, np.ndarray)
 
 # what is wrong though all numbers are right, for kinds of problems that need no further look
 BESIDE_THE_NUMBERS: dict[Kind, Explanation] = {
@@ -91,7 +89,7 @@ def _forms(item: CaseRun) -> Iterator[Explanation]:
         several = "The results come in a dict. The text asks for them one after the other. In which order?"
         alone = "The result comes in a dict. The text asks for it alone. What should stand behind `return`?"
         yield Explanation("results in a dict", several if isinstance(expected, tuple) else alone)
-    elif isinstance(expected, ARRAYS):
+    elif is_array(expected):
         yield from _forms_of_one(expected, value)
     elif isinstance(expected, tuple) and isinstance(value, tuple | list):
         yield from _forms_of_several(expected, value, names)
@@ -108,7 +106,7 @@ def _forms(item: CaseRun) -> Iterator[Explanation]:
 
 
 def _forms_of_one(expected: Any, value: Any) -> Iterator[Explanation]:
-    if isinstance(value, tuple | list) and any(isinstance(part, ARRAYS) for part in value):
+    if isinstance(value, tuple | list) and any(is_array(part) for part in value):
         right = [n for n, part in enumerate(value) if values_agree(expected, part) is None]
         if right and len(value) == 1:
             yield Explanation(
@@ -156,12 +154,12 @@ def _forms_of_one(expected: Any, value: Any) -> Iterator[Explanation]:
 
 def _pieces(expected: Any, value: Sequence[Any]) -> Iterator[Explanation]:
     """The right numbers, in several arrays instead of one."""
-    arrays = [torch.as_tensor(part) for part in value if isinstance(part, ARRAYS)]
-    wanted = torch.as_tensor(expected)
+    arrays = [as_numpy(part) for part in value if is_array(part)]
+    wanted = as_numpy(expected)
     shapes = [row.shape for row in wanted] if wanted.ndim else []
     if len(arrays) != len(value) or [part.shape for part in arrays] != shapes:
         return
-    if values_agree(wanted, torch.stack(arrays)) is None:
+    if values_agree(wanted, np.stack(arrays)) is None:
         yield Explanation(
             "one result in pieces",
             "The numbers are right, but they come in a list, with an array for each place of axis 0. "
@@ -203,7 +201,7 @@ def _one_of_several(expected: tuple, value: Any, names: list[str]) -> Iterator[E
                 f"Only {_called(number, names)} comes back, and is right. {len(expected)} results are "
                 "asked: which ones?",
             )
-    if isinstance(value, ARRAYS):
+    if is_array(value):
         yield Explanation(
             "one result of several",
             f"One array comes back where {len(expected)} results are asked. What else does the text "
@@ -226,8 +224,8 @@ def _other_dtypes(expected: Any, value: Any) -> Iterator[str]:
     if isinstance(expected, tuple):
         for wanted, found in zip(expected, value, strict=True):
             yield from _other_dtypes(wanted, found)
-    elif isinstance(expected, torch.Tensor) and value.dtype != expected.dtype:
-        yield str(value.dtype)
+    elif is_tensor(expected) and value.dtype != expected.dtype:
+        yield dtype_name(value)
 
 
 def _forms_of_right_numbers(item: CaseRun) -> Iterator[Explanation]:
@@ -238,7 +236,7 @@ def _forms_of_right_numbers(item: CaseRun) -> Iterator[Explanation]:
         other = next(_other_dtypes(expected, value))
         yield Explanation(
             "another dtype",
-            f"The numbers are right, but they come as {other.removeprefix('torch.')}. Which "
+            f"The numbers are right, but they come as {other}. Which "
             "step, or which tensor that your code makes, decides about the dtype?",
         )
     elif different:
@@ -290,7 +288,7 @@ def wrong_picture(attempts: Sequence[CaseRun]) -> Explanation | None:
             "The cells show the right numbers, but something else about "
             "the picture is not as asked. Compare it with the text. What should its reader be able to see?",
         )
-    if all(getattr(found[0], "numel", lambda: 1)() == 0 for _, found in pairs):
+    if all(is_array(found[0]) and as_numpy(found[0]).size == 0 for _, found in pairs):
         return Explanation(
             "no cells",
             "There is no grid of cells in the picture that is looked at. Which function draws one "
