@@ -1,21 +1,35 @@
 """Arrays of NumPy's and tensors of PyTorch's alike, for whoever only looks at their numbers.
 
-PyTorch is not imported for that: where it is not there, nothing can be a tensor.
+PyTorch is not imported for that: where nobody has imported it, nothing can be a tensor.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import Any, TypeGuard
 
 import numpy as np
 
 Array = np.ndarray
 
+INSTALLED = find_spec("torch") is not None
+_known: list[Any] = []
+
+
+def pytorch() -> Any:
+    """PyTorch, where it is installed and has been imported; else None.
+
+    Kept from the first time on, before any submission runs that could put something in its place.
+    """
+    if not _known and INSTALLED and "torch" in sys.modules:
+        _known.append(sys.modules["torch"])
+    return _known[0] if _known else None
+
 
 def is_tensor(value: Any) -> bool:
     """Whether a value is a tensor of PyTorch's."""
-    torch = sys.modules.get("torch")
+    torch = pytorch()
     return torch is not None and isinstance(value, torch.Tensor)
 
 
@@ -26,12 +40,18 @@ def is_array(value: Any) -> bool:
 
 def is_module_class(value: Any) -> TypeGuard[type[Any]]:
     """Whether a value is a class of PyTorch's modules."""
-    torch = sys.modules.get("torch")
+    torch = pytorch()
     return torch is not None and isinstance(value, type) and issubclass(value, torch.nn.Module)
 
 
+def is_module(value: Any) -> bool:
+    """Whether a value is a module of PyTorch's."""
+    torch = pytorch()
+    return torch is not None and isinstance(value, torch.nn.Module)
+
+
 def as_numpy(value: Any) -> Array:
-    """An array of NumPy's, a scalar or a tensor as an array of NumPy's, of which nothing is copied if it need not be."""
+    """An array, a scalar or a tensor as an array of NumPy's; nothing is copied that need not be."""
     if not is_tensor(value):
         return np.asarray(value)
     value = value.detach()

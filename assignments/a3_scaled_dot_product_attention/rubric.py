@@ -44,7 +44,7 @@ def points_only(case: Case) -> Case:
 
 def in_float32(case: Case) -> Case:
     """A case in NumPy, whose own dtype is float64."""
-    return replace(case, label=f"{case.label}, float32", dtype=torch.float32)
+    return replace(case, label=f"{case.label}, float32", dtype="float32")
 
 
 def scores(*shape: int, axis: int | None = None, start: float = 0.0, size: float = 1.5) -> Case:
@@ -53,7 +53,7 @@ def scores(*shape: int, axis: int | None = None, start: float = 0.0, size: float
     return Case(
         f"shape {shape}, scores {start:g} ± {size:g}{f', {axis=}' * len(given)}",
         lambda randn: [(randn(*shape) * size + start).numpy(), *given],
-        torch.float64,
+        "float64",
     )
 
 
@@ -67,7 +67,7 @@ def crowded_scores(lowest: float | None = None) -> Case:
         return [values.numpy()]
 
     also = "" if lowest is None else f" and one at {lowest:g}"
-    return Case(f"shape (3, 5), scores near 709{also}", draw, torch.float64)
+    return Case(f"shape (3, 5), scores near 709{also}", draw, "float64")
 
 
 def rows_far_apart() -> Case:
@@ -76,7 +76,7 @@ def rows_far_apart() -> Case:
     return Case(
         "two rows, one near 0, one near -741",
         lambda randn: [(randn(2, 5).tanh() + middles).numpy()],
-        torch.float64,
+        "float64",
     )
 
 
@@ -88,7 +88,7 @@ def with_infinities(*shape: int, axis: int) -> Case:
         values.transpose(axis, -1)[..., 1::3] = -math.inf
         return [values.numpy(), axis]
 
-    return Case(f"shape {shape}, some scores are minus infinity, {axis=}", draw, torch.float64)
+    return Case(f"shape {shape}, some scores are minus infinity, {axis=}", draw, "float64")
 
 
 def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
@@ -121,7 +121,7 @@ def words(T: int, D: int, d_k: int, d_v: int, size: float = 1.0) -> Case:
                 return [item.numpy() for item in (X * size, Wq, Wk, randn(D, d_v))]
 
     times = f", X {size:g} times as large" if size != 1 else ""
-    return Case(f"{T=}, {D=}, {d_k=}, {d_v=}{times}", draw, torch.float64)
+    return Case(f"{T=}, {D=}, {d_k=}, {d_v=}{times}", draw, "float64")
 
 
 def crowded_words(T: int, D: int, d_k: int, d_v: int) -> Case:
@@ -136,7 +136,7 @@ def crowded_words(T: int, D: int, d_k: int, d_v: int) -> Case:
         Wq[0, 0] = Wk[0, 0] = (CROWDED * d_k**0.5) ** 0.5
         return [item.numpy() for item in (X, Wq, Wk, randn(D, d_v))]
 
-    return Case(f"{T=}, {D=}, {d_k=}, {d_v=}, scaled scores near 709", draw, torch.float64)
+    return Case(f"{T=}, {D=}, {d_k=}, {d_v=}, scaled scores near 709", draw, "float64")
 
 
 def partial(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:

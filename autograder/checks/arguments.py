@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from autograder.arrays import is_module_class
-from autograder.checks.cases import Build, Randn
+from autograder.checks.cases import Build
 from autograder.checks.check import Part
 from autograder.checks.drawn_cases import defaults_of
 from autograder.checks.mistakes import Mistake
@@ -114,7 +114,7 @@ def _children(part: Part, reference: type[Any]) -> dict[str, type[Any]]:
 
     found: dict[str, type[Any]] = {}
     for case in (case for step in part.steps for case in step.cases):
-        drawn = None if case.raises else case.draw(Randn(0, case.dtype))
+        drawn = None if case.raises else case.draw(case.source(0))
         if isinstance(drawn, Build):
             for name, module in reference(*drawn.construct, **drawn.keywords).named_children():
                 for each in module if isinstance(module, nn.ModuleList) else (module,):

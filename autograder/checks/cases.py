@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import nn
+import numpy as np
 
+from autograder.arrays import Array
 from autograder.checks.compare import values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.wire import GIVEN, RETURNED, Instance
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 Judge = Callable[[Any, Any], Judgement]
 Shapes = list[tuple[str, tuple[int, ...]]]
 
 
 class Randn:
-    """Draws normal numbers in the dtype that a case asks for: ``randn(B, T, D)``.
+    """Draws normal numbers as tensors in the dtype that a case asks for: ``randn(B, T, D)``.
 
     Attributes:
         generator: the seeded generator, for whatever else is drawn (``torch.randint`` and so on).
         dtype: of the numbers; they are drawn in float64, so that both dtypes see the same ones.
     """
 
-    def __init__(self, seed: int, dtype: torch.dtype = torch.float32) -> None:
-        self.generator, self.dtype = torch.Generator().manual_seed(seed), dtype
+    def __init__(self, seed: int, dtype: str = "float32") -> None:
+        import torch  # here, since a part of NumPy's draws none
+
+        self.generator = torch.Generator().manual_seed(seed)
+        self.dtype: torch.dtype = getattr(torch, dtype)
 
     def __call__(self, *shape: int) -> torch.Tensor:
+        import torch
+
         return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(self.dtype)
 
 
@@ -173,8 +183,8 @@ class Chance:
         outcomes: what each of the N is, in words, to follow "came 7 times".
     """
 
-    expects: Callable[..., torch.Tensor]
-    tally: Callable[[Any], torch.Tensor]
+    expects: Callable[..., torch.Tensor | Array]
+    tally: Callable[[Any], torch.Tensor | Array]
     outcomes: tuple[str, ...]
 
 
@@ -185,9 +195,10 @@ class Case:
     Attributes:
         label: what is special about the inputs, for the feedback ("two sentences, T=3, S=5").
         draw: makes the arguments of a function, its `Call`, a `Chain` of calls, the `Build` of a
-            module, or the `Drawing` of a picture, so that every submission gets its own.
+            module, or the `Drawing` of a picture, from what it is given: a `Randn`, which draws tensors,
+            or where it calls that ``rng``, a Generator of NumPy's.
         dtype: what `Randn` draws, and of a module's parameters.
-        strided: hand tensors over with gaps in memory.
+        strided: hand arrays over with gaps in memory.
         gradient: also compare the derivatives with respect to floating arguments and weights.
         raises: an error is what is right: the name of its type, "Exception" for any, then words that
             its message must hold.
@@ -199,8 +210,8 @@ class Case:
     """
 
     label: str
-    draw: Callable[[Randn], list[Any] | Call | Chain | Build | Drawing]
-    dtype: torch.dtype = torch.float32
+    draw: Callable[[Any], list[Any] | Call | Chain | Build | Drawing]
+    dtype: str = "float32"
     strided: bool = False
     gradient: bool = False
     raises: tuple[str, ...] = ()
@@ -208,14 +219,28 @@ class Case:
     chance: Chance | None = None
     memory: int = 0
 
+    @property
+    def is_numpys(self) -> bool:
+        """Whether it is drawn by a Generator of NumPy's."""
+        return "rng" in _parameters(self.draw)
+
+    def source(self, seed: int) -> Randn | np.random.Generator:
+        """What it is drawn from, in the state that belongs to a seed."""
+        return np.random.default_rng(seed) if self.is_numpys else Randn(seed, self.dtype)
+
     def in_float64(self) -> Case:
-        return replace(self, label=f"{self.label}, float64", dtype=torch.float64)
+        return replace(self, label=f"{self.label}, float64", dtype="float64")
 
     def with_gaps(self) -> Case:
         return replace(self, label=f"{self.label}, inputs with gaps in memory", strided=True)
 
     def with_gradients(self) -> Case:
         return replace(self, label=f"{self.label}, gradients", gradient=True)
+
+
+@cache
+def _parameters(draw: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(draw).parameters)
 
 
 @dataclass(frozen=True, eq=False)  # each is itself, whatever another asks
@@ -277,6 +302,8 @@ def _shapes_in(recipe: Recipe) -> Shapes:
 
 def drawn_weights(shapes: Shapes, generator: torch.Generator) -> dict[str, torch.Tensor]:
     """Weights for every parameter, of a size at which no layer is silent or saturated."""
+    import torch
+
     state = {}
     for name, shape in shapes:
         values = torch.randn(shape, generator=generator)

@@ -378,8 +378,8 @@ def rows_rank(expected: Any, got: Any) -> Problem | None:
 
 def strict_differences(expected: Any, got: Any) -> Problem | None:
     """What values alone do not show: the framework, the dtype, and plain Python types."""
-    if isinstance(expected, tuple | list) and not are_pairs(expected):
-        pairs = list(zip(expected, got, strict=isinstance(expected, tuple)))
+    if isinstance(expected, tuple):
+        pairs = list(zip(expected, got, strict=True))
         return next(filter(None, (strict_differences(*pair) for pair in pairs)), None)
     if isinstance(expected, dict):
         found = {str(key): value for key, value in got.items()}

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-import torch
 from msgspec import structs
-from torch import Tensor, nn
 
+from autograder.arrays import dtype_name, is_tensor
 from autograder.checks.cases import (
+    Build,
     Call,
     Case,
     Chain,
     Drawing,
-    Randn,
     Recipe,
     Step,
     drawn_weights,
@@ -43,7 +42,7 @@ from autograder.probe.subject import SubjectError
 from autograder.probe.wire import LONGEST_TEXT, MOST_NUMBERS, decode, encode
 
 # of tensors that travel as they are
-PLAIN_DTYPES = frozenset({torch.float32, torch.float64, torch.int64, torch.bool})
+PLAIN_DTYPES = frozenset({"float32", "float64", "int64", "bool"})
 
 
 class DrawnCases:
@@ -146,7 +145,7 @@ def is_a_state(item: Any) -> bool:
     return isinstance(item, dict) and ("training" in item or "drawn_from" in item)
 
 
-def state_of(request: AnyRequest) -> dict[str, Tensor]:
+def state_of(request: AnyRequest) -> dict[str, Any]:
     """The weights that are loaded; none where no module is built."""
     return request.state if isinstance(request, ModuleRequest) else {}
 
@@ -193,8 +192,8 @@ def drawn_for(part: Part, seed: int) -> DrawnCases:
 
 def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRequest:
     """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
-    randn = Randn(seed % 2**63, case.dtype)
-    drawn = case.draw(randn)
+    source = case.source(seed % 2**63)
+    drawn = case.draw(source)
     common: dict[str, Any] = {
         "subject": part.name,
         "strided": case.strided,
@@ -219,17 +218,25 @@ def request_of(part: Part, case: Case, seed: int, traces: bool = False) -> AnyRe
         return DrawingRequest(**common)
     if isinstance(drawn, Call):
         return CallRequest(**common, memory=memory, traces=traces)
-    dtype = drawn.dtype or case.dtype
-    state: dict[str, Tensor] = {}
+    return _module_request(part, case, drawn, source, common | {"memory": memory})
+
+
+def _module_request(
+    part: Part, case: Case, drawn: Build, source: Any, common: dict[str, Any]
+) -> ModuleRequest:
+    import torch  # here, since only modules need it
+
+    dtype = str(drawn.dtype or case.dtype).removeprefix("torch.")
+    state: dict[str, Any] = {}
     if drawn.method is not None and not case.raises:
         shapes = shapes_of(part.reference, drawn.construct, drawn.keywords)
-        state = drawn_weights(shapes, randn.generator) | drawn.state
+        state = drawn_weights(shapes, source.generator) | drawn.state
     common |= {
         "construct": list(drawn.construct),
-        "dtype": str(dtype).removeprefix("torch."),
-        "state": {name: value.to(dtype) for name, value in state.items()},
+        "dtype": dtype,
+        "state": {name: value.to(getattr(torch, dtype)) for name, value in state.items()},
     }
-    return ModuleRequest(**common, memory=memory)
+    return ModuleRequest(**common)
 
 
 def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
@@ -259,7 +266,7 @@ def _made_once(reference: Callable[..., Any], request: AnyRequest) -> Callable[.
 
 
 @lru_cache(maxsize=64)
-def _made(recipe: Recipe, _dtype: str) -> nn.Module:
+def _made(recipe: Recipe, _dtype: str) -> Any:
     """A module for each dtype, to which whoever uses it turns it."""
     return recipe.make()
 
@@ -294,8 +301,8 @@ def _as_it_arrives(value: Any) -> Any:
             arguments=_as_it_arrives(value.arguments),
             gradients=_as_it_arrives(value.gradients),
         )
-    if kind is torch.Tensor and _is_plain(value):
-        return value.detach().clone(memory_format=torch.contiguous_format)
+    if is_tensor(value) and kind.__name__ == "Tensor" and _is_plain(value):
+        return value.detach().clone().contiguous()
     if kind in (list, tuple):
         return kind(map(_as_it_arrives, value))
     if kind is dict and all(type(key) is str for key in value):
@@ -307,9 +314,9 @@ def _as_it_arrives(value: Any) -> Any:
     return decode(encode(value))
 
 
-def _is_plain(tensor: torch.Tensor) -> bool:
+def _is_plain(tensor: Any) -> bool:
     return (
-        tensor.dtype in PLAIN_DTYPES
-        and tensor.layout is torch.strided
+        dtype_name(tensor) in PLAIN_DTYPES
+        and str(tensor.layout) == "torch.strided"
         and tensor.numel() <= MOST_NUMBERS
     )

@@ -91,6 +91,8 @@ def _is_of_one_form(form: Any, value: Any) -> bool:
 
 
 def _cut(seen: Observation) -> Observation:
+    if not all(one is None or is_tensor(one) for one in seen.gradients.values()):
+        raise WireError("gradients that are no tensors")
     return structs.replace(
         seen,
         value=_plain(seen.value),

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from msgspec import structs
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from autograder.arrays import as_numpy, dtype_name, is_array, is_tensor, pytorch
 from autograder.bounds import LONGEST_ASKED_ABOUT, LONGEST_CODE
 from autograder.checks.cases import Case
 from autograder.checks.check import Part
@@ -47,13 +47,16 @@ LARGE = 100  # numbers that nobody should have to work out
 APART = 0.02  # how far a change must move the number that is asked for
 # what notes, where the notebook ran, the tensors that there are after a line
 NOTES = """
-import numpy as _numpy, torch as _torch
+import numpy as _numpy, sys as _sys
 _seen = []
 def _note(line, values):
     values = [one for each in values for one in (each if isinstance(each, (tuple, list)) else [each])]
-    values += [one for each in values if isinstance(each, _torch.nn.Module) for one in vars(each).values()]
-    arrays = [_torch.as_tensor(each) for each in values if isinstance(each, (_torch.Tensor, _numpy.ndarray))]
-    _seen.append((line, [_numpy.array(each.detach()) for each in arrays]))
+    torch, kinds = _sys.modules.get("torch"), (_numpy.ndarray,)
+    if torch:
+        kinds = (torch.Tensor, _numpy.ndarray)
+        values += [one for each in values if isinstance(each, torch.nn.Module) for one in vars(each).values()]
+    arrays = [each for each in values if isinstance(each, kinds)]
+    _seen.append((line, [_numpy.array(getattr(each, "detach", lambda each=each: each)()) for each in arrays]))
 def _noted():
     noted = [*_seen]
     _seen.clear()
@@ -258,13 +261,13 @@ class _OwnCode:
 
     def _small(self, value: Any) -> Any:
         """Whole numbers in place of others, such that no row sums to one, which is asked about."""
-        if not isinstance(value, torch.Tensor | np.ndarray) or "float" not in str(value.dtype):
+        if not is_array(value) or "float" not in dtype_name(value):
             return value
         while True:
             small = self.drawn.choices((0.0, 1.0, 2.0), k=math.prod(value.shape))
             found = np.array(small).reshape(value.shape)
             if found.shape[-1] == 1 or not (found.sum(-1) == 1).any():
-                return found if isinstance(value, np.ndarray) else torch.tensor(found).float()
+                return found if isinstance(value, np.ndarray) else pytorch().tensor(found).float()
 
     def _results(self, source: str, requests: list[AnyRequest]) -> list[Any]:
         """What comes of each request with this source; None where it raises or returns nothing plain."""
@@ -330,7 +333,7 @@ def _note(line: int) -> list[ast.stmt]:
 
 def _written(value: Any) -> str:
     """A value as Python writes it."""
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         return f"torch.tensor({value.tolist()})"
     return f"np.array({value.tolist()})" if isinstance(value, np.ndarray) else repr(value)
 
@@ -361,18 +364,19 @@ def _moved(right: Any, other: Any, place: str = "result") -> list[tuple[str, flo
     if isinstance(right, tuple | list) and isinstance(other, tuple | list):
         pairs = enumerate(zip(right, other, strict=False))
         return [each for n, pair in pairs for each in _moved(*pair, f"{place}[{n}]")]
-    if not all(isinstance(each, torch.Tensor | np.ndarray) for each in (right, other)):
+    if not all(map(is_array, (right, other))):
         return []
-    was, now = torch.as_tensor(right), torch.as_tensor(other)
-    if was.is_complex() or now.is_complex() or now.numel() > MOST_NUMBERS:
+    was, now = as_numpy(right), as_numpy(other)
+    if now.size > MOST_NUMBERS:
         return []
     what = "Which number (to two decimals) is"
-    if now.dtype == was.dtype == torch.bool and now.ndim:
-        what, was, now = "How many entries are True in", was.sum(dim=-1), now.sum(dim=-1)
-    most = LARGE if now.is_floating_point() else math.inf
-    was, now = was.double(), now.double()
-    far = (was - now).abs() > APART if was.shape == now.shape else torch.ones_like(now).bool()
+    if now.dtype == was.dtype == bool and now.ndim:
+        what, was, now = "How many entries are True in", was.sum(axis=-1), now.sum(axis=-1)
+    most = LARGE if now.dtype.kind == "f" else math.inf
+    was, now = was.astype(np.float64), now.astype(np.float64)
+    with np.errstate(all="ignore"):
+        far = np.abs(was - now) > APART if was.shape == now.shape else np.ones(now.shape, bool)
     return [
         (f"{what} `{place}{index or ''}`", round(now[tuple(index)].item(), 2))
-        for index in (far & now.isfinite().all() & (now.abs() < most)).nonzero().tolist()
+        for index in np.argwhere(far & np.isfinite(now).all() & (np.abs(now) < most)).tolist()
     ]

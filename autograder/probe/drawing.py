@@ -13,7 +13,6 @@ from unittest.mock import patch
 
 import matplotlib.pyplot as plt
 import numpy as np
-import torch
 from matplotlib import get_backend, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import FigureManagerBase
@@ -21,6 +20,7 @@ from matplotlib.collections import PolyQuadMesh, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from autograder.arrays import Array, pytorch
 from autograder.probe.subject import errors_are_its_own
 
 # what labels call the two axes
@@ -36,7 +36,8 @@ class Picture(NamedTuple):
     """What a drawing shows.
 
     Attributes:
-        values: the numbers shown, (rows, columns) float32, by rising y and x; (0, 0) if no grid is found.
+        values: the numbers shown, (rows, columns) float32, by rising y and x; (0, 0) if no grid is found. A
+            tensor where PyTorch is.
         counted_from_zero: row y stands at y or between y and y + 1, and columns likewise.
         complete: the limits of the axes cut off no more than a tenth of any cell.
         centres_seen: they cut off the centre of none.
@@ -55,7 +56,7 @@ class Picture(NamedTuple):
         closed: the figure with the cells, or one that was open before, is not open in pyplot.
     """
 
-    values: torch.Tensor = torch.zeros(0, 0)
+    values: Any
     counted_from_zero: bool = False
     complete: bool = False
     centres_seen: bool = False
@@ -108,7 +109,7 @@ def observe(
                 shown=bool(shows),
                 closed=home not in is_open or figure not in is_open,
             )
-        return Picture()
+        return Picture(_shown(np.zeros((0, 0))))
 
 
 @contextmanager
@@ -154,11 +155,11 @@ def _read(ax: Axes, artist: Any, numbers: np.ndarray, corners: np.ndarray) -> Pi
     centres = (corners[:-1, :-1] + corners[1:, 1:]).reshape(-1, 2) / 2
     spread = np.ptp(corners, axis=(0, 1))
     if not spread.all() or not np.isfinite(spread).all():
-        return Picture()
+        return Picture(_shown(np.zeros((0, 0))))
     x, y = np.round(centres / (spread * 1e-9)).T  # two centres this close are the same
     shape = len(np.unique(y)), len(np.unique(x))
     if shape[0] * shape[1] != numbers.size:
-        return Picture()
+        return Picture(_shown(np.zeros((0, 0))))
     order = np.lexsort((x, y))
     table, places = numbers.ravel()[order].reshape(shape), centres[order].reshape(*shape, 2)
     # a centre at 3 or at 3.5 says 3, and so does a cell that has 3 within its edges
@@ -171,7 +172,7 @@ def _read(ax: Axes, artist: Any, numbers: np.ndarray, corners: np.ndarray) -> Pi
         [bool(words.search(text)) for text in texts] for words in (POSITIONS, DIMENSIONS)
     )
     return Picture(
-        values=torch.from_numpy(table.astype(np.float32)),
+        values=_shown(table),
         counted_from_zero=bool(((offsets > -0.4999) & (offsets < 0.55)).all()),
         complete=bool(((low + room >= limits[0]) & (high - room <= limits[1])).all()),
         centres_seen=bool(((places >= limits[0]) & (places <= limits[1])).all()),
@@ -206,3 +207,8 @@ def _label(ax: Axes, axis: Any) -> str:
 def _figure_of(ax: Axes) -> Figure:
     """The whole figure, also where the Axes is in a part of one."""
     return ax.figure.canvas.figure
+
+
+def _shown(table: Array) -> Any:
+    torch, numbers = pytorch(), table.astype(np.float32)
+    return torch.from_numpy(numbers) if torch else numbers

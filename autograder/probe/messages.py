@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-import torch
 from msgspec import field, structs
 
 from autograder.probe.disallowed import NOTHING_DISALLOWED, Disallowed
@@ -72,7 +71,7 @@ class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
     construct: list[Any] = field(default_factory=list)
     keywords: dict[str, Any] = field(default_factory=dict)
     dtype: str = "float32"
-    state: dict[str, torch.Tensor] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
     fitted: bool = False
     training: bool = False
     method: str | None = None
@@ -188,7 +187,7 @@ class Observation(Message, frozen=True, kw_only=True):
     status: Literal["returned", "raised", "missing", "unfit", "timeout", "ended", "fault"]
     value: Any = None
     arguments: list[Any] = field(default_factory=list)
-    gradients: dict[str, torch.Tensor | None] = field(default_factory=dict)
+    gradients: dict[str, Any] = field(default_factory=dict)
     error: ErrorSeen | None = None
     unfit: Unfit | None = None
     seconds: float = 0.0

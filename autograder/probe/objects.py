@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from autograder.probe.wire import Instance
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
 
 
 def made(instance: Instance) -> Any:
@@ -32,6 +33,8 @@ def named(name: str) -> Any:
 
 def generator(seed: int) -> torch.Generator:
     """A generator of random numbers in the state that belongs to a seed."""
+    import torch
+
     return torch.Generator().manual_seed(seed)
 
 
@@ -71,6 +74,8 @@ def module(
             pass. Where there are such, somebody else is training the module: its parameters have
             gradients, and the first one is frozen.
     """
+    import torch
+
     made: nn.Module = named(made_by)(*construct, **keywords)
     made.to(getattr(torch, dtype)).load_state_dict(state)
     for own, part in made.named_modules():

@@ -18,9 +18,14 @@ from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, Self
 
-import torch
-
+from autograder.arrays import INSTALLED
 from autograder.probe.disallowed import Disallowed
+
+if INSTALLED:
+    import torch
+
+    # taken before any code of a submission runs, which may put anything in their place
+    _library, _register = torch._C._dispatch_library, torch._C._DispatchModule.impl
 
 # where a kernel may stand that computes on this machine's processor
 KEYS = (
@@ -30,8 +35,12 @@ KEYS = (
     "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode", "AutogradNestedTensor",
 )  # fmt: skip
 
-# taken before any code of a submission runs, which may put anything in their place
-_library, _register = torch._C._dispatch_library, torch._C._DispatchModule.impl
+
+LANGUAGES = (
+    "torch",
+    "numpy",
+    "scipy",
+)  # whose functions may be disallowed, where they are installed
 
 
 class DisallowedError(RuntimeError):
@@ -147,7 +156,7 @@ def operations() -> dict[str, list[str]]:
 def kernels() -> dict[str, list[str]]:
     """By operation, the dispatch keys at which it has a kernel."""
     found: dict[str, list[str]] = {}
-    for key in KEYS:
+    for key in KEYS if INSTALLED else ():
         for operation in torch._C._dispatch_get_registrations_for_dispatch_key(key):
             found.setdefault(operation, []).append(key)
     return found
@@ -157,10 +166,10 @@ def kernels() -> dict[str, list[str]]:
 
 
 class Known(NamedTuple):
-    """PyTorch's own functions in Python, as far as they are imported when this is made.
+    """The languages' own functions in Python, as far as they are imported when this is made.
 
     Attributes:
-        last: name of the module, PyTorch's or not, that was imported last.
+        last: name of the module, of theirs or not, that was imported last.
         named: by name, the functions and classes that a module holds under it.
     """
 
@@ -172,12 +181,18 @@ class Known(NamedTuple):
 def known() -> Known:
     """What is there before any submission runs, if it is asked for then."""
     named: dict[str, list[Any]] = {}
-    for module in _modules_of(("torch",)).values():
+    for module in _modules_of(LANGUAGES).values():
         for name, value in list(vars(module).items()):
+            # NumPy calls its own functions through an object, whose code they are
+            value = getattr(value, "_implementation", value) if _is_numpys(value) else value
             # asked of its type, since some objects answer for others that are deprecated
             if issubclass(type(value), FunctionType | type):
                 named.setdefault(name, []).append(value)
     return Known(next(reversed(sys.modules)), named)
+
+
+def _is_numpys(value: Any) -> bool:
+    return type(value).__name__ == "_ArrayFunctionDispatcher"
 
 
 def make_ready(disallowed: Disallowed) -> None:
@@ -190,7 +205,7 @@ def make_ready(disallowed: Disallowed) -> None:
 
 @lru_cache(maxsize=64)
 def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]:
-    """(name, function) of PyTorch's functions in Python that are disallowed, and methods of classes."""
+    """(name, function) of the languages' functions in Python that are disallowed, and methods of classes."""
     found: dict[FunctionType, str] = {}
     for name in names:
         for value in known().named.get(name, ()):

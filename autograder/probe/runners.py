@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+import numpy as np
 from msgspec import structs
-from torch import nn
 
-from autograder.probe.memory import MemoryWatch, tensors_in
+from autograder.arrays import Array, is_module, is_tensor, pytorch
 from autograder.probe.messages import (
     CallRequest,
     ChainRequest,
@@ -31,9 +30,14 @@ from autograder.probe.messages import (
     WrongShape,
 )
 from autograder.probe.objects import made, named
-from autograder.probe.side_effects import SideEffects
 from autograder.probe.subject import SubjectError, errors_are_its_own
 from autograder.probe.wire import GIVEN, RETURNED, Function, Instance
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from autograder.probe.side_effects import SideEffects
 
 
 def run_case(subject: Callable[..., Any], request: Request) -> Observation:
@@ -47,9 +51,10 @@ def run_case(subject: Callable[..., Any], request: Request) -> Observation:
 
 
 def _seed(request: Request) -> None:
-    """Put torch's own generator into the state that belongs to a request."""
-    # torch.manual_seed would also write down where it was called, for devices that wake up later
-    torch.default_generator.manual_seed(request.seed)
+    """Put PyTorch's own generator into the state that belongs to a request, where there is one."""
+    if torch := pytorch():
+        # torch.manual_seed would also write down where it was called, for devices that wake up later
+        torch.default_generator.manual_seed(request.seed)
 
 
 def call(subject: Callable[..., Any], request: CallRequest) -> Observation:
@@ -96,10 +101,12 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     Without a method the value is what the module holds: its parameters, how many of them are
     distinct (a tensor may have two names), the names of its buffers and those of its submodules.
     """
+    import torch  # here, since a part of NumPy's asks for no module
+
     dtype, training = getattr(torch, request.dtype), request.training
     with errors_are_its_own():
         made = subject(*request.construct, **request.keywords)
-    if not isinstance(made, nn.Module):
+    if not is_module(made):
         return Observation(status="unfit", unfit=Unfit(kind=type(made).__name__))
     with errors_are_its_own():
         if dtype is not torch.float32:  # a module is made so, and what it holds otherwise shows
@@ -195,7 +202,7 @@ def _load(
         return Unfit(missing=missing, shapes=shapes, has=list(own))
     # a bias that should not be there shows in what a new module holds, and spoils no numbers
     surplus = {
-        name: torch.zeros_like(value)
+        name: value.new_zeros(value.shape)
         for name, value in own.items()
         if name.endswith(".bias") and name[:-4] + "weight" in state
     }
@@ -256,12 +263,8 @@ def _observe(
     arguments = calls[-1]
     before = _random_states(arguments)
     tried = [_materialise(value, request) for value in tries]
-    effects = {
-        place: SideEffects(item, tried)
-        for place, item in enumerate(arguments)
-        if isinstance(item, nn.Module) and traces
-    }
-    watch = MemoryWatch(arguments) if request.memory else None
+    effects = dict(_watched(arguments, tried)) if traces else {}
+    watch = _memory_watch(arguments) if request.memory else None
     try:
         with errors_are_its_own(), watch or contextlib.nullcontext():
             values = [function(*given) for given in calls]
@@ -287,17 +290,32 @@ def _observe(
     )
 
 
+def _watched(arguments: list[Any], tried: list[Any]) -> Iterator[tuple[int, SideEffects]]:
+    """The modules among the arguments, each with what is to be seen of it afterwards."""
+    for place, item in enumerate(arguments):
+        if is_module(item):
+            from autograder.probe.side_effects import SideEffects
+
+            yield place, SideEffects(item, tried)
+
+
+def _memory_watch(arguments: list[Any]) -> Any:
+    from autograder.probe.memory import MemoryWatch
+
+    return MemoryWatch(arguments)
+
+
 def _afterwards(
     arguments: list[Any], before: list[torch.Tensor], effects: dict[int, SideEffects]
 ) -> list[Any]:
     """Arguments as they are after a call; of generators and modules, what was done with them."""
     changed = [
-        not torch.equal(*states) for states in zip(before, _random_states(arguments), strict=True)
+        not one.equal(other) for one, other in zip(before, _random_states(arguments), strict=True)
     ]
     drawn = iter(changed[1:])
     afterwards: list[Any] = []
     for place, item in enumerate(arguments):
-        if isinstance(item, torch.Generator):
+        if _is_generator(item):
             afterwards.append({"drawn_from": next(drawn), "own_left_alone": not changed[0]})
         else:
             afterwards.append(effects[place].left() if place in effects else item)
@@ -306,8 +324,18 @@ def _afterwards(
 
 def _random_states(arguments: list[Any]) -> list[torch.Tensor]:
     """The states of torch's own generator and of those among the arguments, if there are any."""
-    given = [item for item in arguments if isinstance(item, torch.Generator)]
-    return [one.get_state() for one in (torch.default_generator, *given)] if given else []
+    given = [item for item in arguments if _is_generator(item)]
+    if not given:
+        return []
+    import torch
+
+    return [one.get_state() for one in (torch.default_generator, *given)]
+
+
+def _is_generator(value: Any) -> bool:
+    """Whether a value is a generator of PyTorch's."""
+    torch = pytorch()
+    return torch is not None and isinstance(value, torch.Generator)
 
 
 def _arguments(request: Request) -> list[Any]:
@@ -322,18 +350,33 @@ def _materialise(value: Any, request: Request) -> Any:
         return made(value)
     if isinstance(value, tuple):
         return tuple(_materialise(item, request) for item in value)
-    if not isinstance(value, torch.Tensor):
-        return value.copy() if hasattr(value, "copy") else value
+    if not is_tensor(value):
+        value = value.copy() if hasattr(value, "copy") else value
+        return _with_gaps(value) if request.strided and isinstance(value, np.ndarray) else value
     value = value.clone()
     if request.strided and value.dim() > 1:
-        # same values, but in every other place of a buffer in which the axes stand in reverse, so
-        # that no two of them can be merged by a view
-        shape = value.shape[::-1]
-        buffer = torch.zeros(2 * shape[0], *shape[1:], dtype=value.dtype)[::2]
+        buffer = value.new_zeros(_shape_of_buffer(value.shape))[::2]
         value = buffer.permute(*reversed(range(value.dim()))).copy_(value)
     if request.gradient and value.is_floating_point():
         value.requires_grad_(True)
     return value
+
+
+def _with_gaps(array: Array) -> Array:
+    buffer = (
+        np.zeros(_shape_of_buffer(array.shape), array.dtype)[::2].T if array.ndim > 1 else array
+    )
+    buffer[...] = array
+    return buffer
+
+
+def _shape_of_buffer(shape: Sequence[int]) -> tuple[int, ...]:
+    """Of a buffer in which an array takes every other place, and its axes stand in reverse.
+
+    So no two of them can be merged by a view.
+    """
+    first, *others = reversed(shape)
+    return 2 * first, *others
 
 
 def _leaves(name: str, value: Any) -> dict[str, torch.Tensor]:
@@ -343,11 +386,15 @@ def _leaves(name: str, value: Any) -> dict[str, torch.Tensor]:
         for place, item in enumerate(value):
             found |= _leaves(f"{name}[{place}]", item)
         return found
-    return {name: value} if isinstance(value, torch.Tensor) and value.requires_grad else {}
+    return {name: value} if is_tensor(value) and value.requires_grad else {}
 
 
 def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
     """Derivatives of a fixed weighted sum of all floating outputs, by the names of the leaves."""
+    import torch
+
+    from autograder.probe.memory import tensors_in
+
     total: torch.Tensor | float = 0.0
     # a notebook may have switched gradients off for its own thread
     with errors_are_its_own(), torch.enable_grad():

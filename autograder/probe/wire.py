@@ -12,13 +12,17 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import torch
 from msgspec import Struct
 from msgspec.msgpack import Ext
+
+from autograder.arrays import is_array, is_tensor, pytorch
+
+if TYPE_CHECKING:
+    import torch
 
 # bytes of a message, and of the tree in it, which may be nothing but empty maps of one byte each
 LARGEST_MESSAGE, LARGEST_TREE = 64 << 20, 1 << 20
@@ -75,7 +79,6 @@ class Packed:
 ARRAY, TUPLE, FUNCTION, INSTANCE, OPAQUE, SET, WHOLE = range(1, 8)
 # the bytes of a number by NumPy's letters for whole numbers, floats and truth values; no other is read
 DTYPES = {kind: np.dtype(kind).itemsize for kind in "?bhilqBHILQefd"}
-ARRAYS = (torch.Tensor, np.ndarray, np.generic)
 
 
 class _Writer:
@@ -90,14 +93,12 @@ class _Writer:
             return value
         if kind is int:
             return self._whole_number(value)
-        if kind is torch.Tensor:
-            return self._array(value)
         if isinstance(value, str):
             if len(value) > LONGEST_TEXT:
                 return self.pack(Opaque(f"str of {len(value)} characters"))
             # half a character has no bytes
             return value if value.isascii() else value.encode("utf-8", "replace").decode()
-        if isinstance(value, ARRAYS):
+        if is_array(value) or isinstance(value, np.generic):
             return self._array(value)
         if isinstance(value, list):
             return [self.pack(item) for item in value]
@@ -134,13 +135,15 @@ class _Writer:
         return Ext(WHOLE, _bytes(str(value)))
 
     def _array(self, value: torch.Tensor | np.ndarray | np.generic) -> Any:
-        torchy = isinstance(value, torch.Tensor)
+        torchy = is_tensor(value)
         try:
             number = max(math.prod(value.shape), *value.shape, 0)
             if number > MOST_NUMBERS:  # perhaps more than there is memory: one number, expanded
                 return self.pack(Opaque(f"{value.dtype} array of {number} numbers"))
-            if isinstance(value, torch.Tensor):
-                array = torch.Tensor.detach(value).cpu().resolve_conj().numpy()
+            if torchy:
+                # by PyTorch's own methods, since a subclass may have others
+                plain = pytorch().Tensor.detach(value)
+                array = plain.cpu().resolve_conj().numpy()
             else:
                 array = np.asarray(value)
         except (TypeError, ValueError, RuntimeError):
@@ -193,7 +196,7 @@ class _Reader:
             return int(content[:MOST_BITS])  # as many digits as are sent have fewer bits
         return Opaque(content[:LONGEST_NAME])
 
-    def _array(self, torchy: bool, kind: str, shape: list[int]) -> torch.Tensor | np.ndarray:
+    def _array(self, torchy: bool, kind: str, shape: list[int]) -> Any:
         if type(torchy) is not bool or type(kind) is not str or kind not in DTYPES:
             raise ValueError("no kind of array")
         if type(shape) is not list or len(shape) > MOST_AXES:
@@ -209,7 +212,15 @@ class _Reader:
             raise ValueError(f"{size} bytes of numbers, and {len(self.left)} are left")
         raw, self.left = self.left[:size], self.left[size:]
         array = np.frombuffer(raw, dtype=kind).reshape(shape).copy()  # so it may be written to
-        return torch.from_numpy(array) if torchy else array
+        return _tensor_of(array) if torchy else array
+
+
+def _tensor_of(array: np.ndarray) -> torch.Tensor:
+    try:
+        import torch
+    except ImportError:
+        raise ValueError("a tensor, where PyTorch is not installed") from None
+    return torch.from_numpy(array)
 
 
 _bytes = msgspec.msgpack.Encoder().encode

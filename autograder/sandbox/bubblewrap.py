@@ -34,7 +34,10 @@ PACKAGE = HERE.parent
 DATA = (".mplstyle", ".json")  # what modules of a course read from beside them
 # of this package, what a kernel needs; none of it knows an answer
 PACKAGES_INSIDE = (
-    *(PACKAGE / f"{name}.py" for name in ("__init__", "alarms", "errors", "files", "patches")),
+    *(
+        PACKAGE / f"{name}.py"
+        for name in ("__init__", "alarms", "arrays", "errors", "files", "patches")
+    ),
     PACKAGE / "probe",
     HERE,
 )

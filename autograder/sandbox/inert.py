@@ -18,10 +18,11 @@ import typing
 from collections.abc import Callable
 from typing import Any, Self
 
-import torch
 import typing_extensions
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.interactiveshell import InteractiveShell
+
+from autograder.arrays import pytorch
 
 LINES = ("pip", "conda", "mamba", "micromamba", "uv", "system", "sx", "debug", "pdb")
 SHELLS = (
@@ -30,7 +31,6 @@ SHELLS = (
 # magics of whole cells that measure what they run, or hide what it prints, and errors with it
 WRAPPING = re.compile(r"\A(\s*)%%(?:time|capture|prun)\b[^\n]*")
 LATER_TYPES = ("override", "ReadOnly", "TypeIs")  # of `typing` in later versions of Python
-set_default_device = torch.set_default_device
 LONGEST = 80  # characters of a command that are shown
 
 
@@ -94,12 +94,17 @@ def as_it_is(model: Any = None, **_: Any) -> Any:
     return model
 
 
-def on_the_cpu(device: torch.device | str | int | None) -> None:
-    """In the place of `torch.set_default_device`: tensors stay on the only device that there is."""
-    if device is None or torch.device(device).type in ("cpu", "meta"):
-        set_default_device(device)
-    else:
-        tell(f"torch.set_default_device({str(device)!r}); tensors stay on the CPU")
+def _make_pytorch_inert(torch: Any) -> None:
+    set_default_device = torch.set_default_device
+
+    def on_the_cpu(device: Any) -> None:
+        """In the place of `torch.set_default_device`: tensors stay on the only device that there is."""
+        if device is None or torch.device(device).type in ("cpu", "meta"):
+            set_default_device(device)
+        else:
+            tell(f"torch.set_default_device({str(device)!r}); tensors stay on the CPU")
+
+    torch.compile, torch.set_default_device = as_it_is, on_the_cpu
 
 
 def make_inert(kernel: IPythonKernel) -> None:
@@ -118,8 +123,8 @@ def make_inert(kernel: IPythonKernel) -> None:
     subprocess.Popen = NotRun  # type: ignore[assignment,misc]
     sys.breakpointhook = _debugger
     pdb.set_trace = pdb.post_mortem = pdb.pm = _debugger
-    torch.compile = as_it_is
-    torch.set_default_device = on_the_cpu
+    if torch := pytorch():
+        _make_pytorch_inert(torch)
     for name in LATER_TYPES:
         if not hasattr(typing, name):
             setattr(typing, name, getattr(typing_extensions, name))

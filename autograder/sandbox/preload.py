@@ -9,11 +9,13 @@ import random
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from msgspec import structs
 
 from autograder import patches
+from autograder.arrays import INSTALLED, pytorch
 from autograder.probe.messages import ModuleRequest, Observation, Questions
 from autograder.probe.runners import run_case
 from autograder.probe.wire import decode, encode
@@ -38,27 +40,22 @@ def import_all(modules: Sequence[str]) -> None:
     # ipykernel sets this before a notebook's first import; here the import comes first
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     for name in (*MODULES, *modules):
-        importlib.import_module(name)
+        if name in modules or find_spec(name.partition(".")[0]):
+            importlib.import_module(name)
     with contextlib.suppress(ImportError):  # Windows has none
         importlib.import_module("resource")
     for name in modules:
         # a module may have something to look up once
         getattr(sys.modules[name], "installed_packages", lambda: None)()
-    import torch
-    from IPython.core.ultratb import FormattedTB
-
     patches.for_kernels()
     silent_cell.put_in_place()
     if not bubblewrap.missing_library():
         from autograder.sandbox.confine import prepare
 
         prepare(modules)
-    exercise()
-    try:
-        torch.nn.Linear(1, 1, device="meta")(None)  # no tensor is computed
-    except TypeError:
-        # a traceback reads and analyses the whole files that it passes through
-        FormattedTB("Context").structured_traceback(*sys.exc_info())
+    if INSTALLED:
+        exercise()
+        stop_once()
 
 
 def forget_folders() -> None:
@@ -103,6 +100,17 @@ def exercise() -> None:
     decode(encode([run_case(lambda: layers.float(), request)]), list[Observation])
 
 
+def stop_once() -> None:
+    """Make a traceback, which reads and analyses the whole files that it passes through."""
+    import torch
+    from IPython.core.ultratb import FormattedTB
+
+    try:
+        torch.nn.Linear(1, 1, device="meta")(None)  # no tensor is computed
+    except TypeError:
+        FormattedTB("Context").structured_traceback(*sys.exc_info())
+
+
 def settle(start: SpawnRequest) -> None:
     """In a fork: take on its environment, confine itself, and forget the zygote's random numbers."""
     os.environ.clear()
@@ -118,10 +126,10 @@ def settle(start: SpawnRequest) -> None:
     seed = time.time_ns() ^ os.getpid()
     random.seed(seed)
     import numpy
-    import torch
 
     numpy.random.seed(seed % 2**32)
-    torch.default_generator.manual_seed(seed % 2**63)
+    if torch := pytorch():
+        torch.default_generator.manual_seed(seed % 2**63)
     # IPython puts the working folder here, but not in a Python that was started without it (-P)
     places = [place for place, path in enumerate(sys.path) if Path(path).name == "site-packages"]
     sys.path.insert(min(places, default=0), "")

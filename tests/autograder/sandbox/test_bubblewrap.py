@@ -30,7 +30,7 @@ EVERYTHING = {
 # of the grader, what runs beside a submission
 SEEN = ("autograder.probe", "autograder.sandbox")
 ALIAS = {"autograder.cell"}  # what `autograder.sandbox.silent_cell` is called there
-OPEN = {f"autograder{name}" for name in ("", ".alarms", ".errors", ".files", ".patches")}
+OPEN = {f"autograder{name}" for name in ("", ".alarms", ".arrays", ".errors", ".files", ".patches")}
 
 IMPORT = """
 import importlib, json, sys
