@@ -31,6 +31,7 @@ Group = TypeVar("Group", bound=type)
 
 HINT = re.compile(r"<details><summary>Hint</summary>(.*?)</details>", re.DOTALL)
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
+MANNERS_OF_NUMPY = "inputs stay as they were, any memory layout works"
 
 
 class Part:
@@ -104,21 +105,24 @@ class Part:
         case: Case,
         *more: Case,
         also: str = "",
-        asks: str = MANNERS,
+        asks: str = "",
         judge: Judge = values_agree,
     ) -> Step:
-        """Add the step that asks for what every tensor function should do, beside its numbers.
+        """Add the step that asks for what every function of arrays should do, beside its numbers.
 
         Args:
             points: what the step earns.
-            case: tried in float64, with gaps in memory, and with gradients.
+            case: tried with gaps in memory; of tensors, also in float64 and with gradients.
             more: further cases of the same step, as they are.
             also: what else the step asks for, put before the rest.
             asks: the phrase, where a part has fewer manners or other words.
             judge: as in a `Step`, which is strict.
         """
-        cases = (case.in_float64(), case.with_gaps(), case.with_gradients(), *more)
-        return self.step(also + asks, points, *cases, judge=judge, strict=True)
+        cases: tuple[Case, ...] = (case.in_float64(), case.with_gaps(), case.with_gradients())
+        usual = MANNERS
+        if case.is_numpys:
+            cases, usual = (case.with_gaps(),), MANNERS_OF_NUMPY
+        return self.step(also + (asks or usual), points, *cases, *more, judge=judge, strict=True)
 
     def mistake(
         self,
