@@ -1,6 +1,8 @@
 """Command line: build assignments, grade a class, or check one notebook of your own.
 
+python -m autograder new-course NAME
 python -m autograder build [ASSIGNMENT ...] [--course FOLDER]
+python -m autograder answers [ASSIGNMENT] [--part PART]
 python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 python -m autograder ask NOTEBOOK [--student NAME] [--answers A B] [--solutions]
@@ -45,6 +47,7 @@ def commands(one_notebook: bool) -> tuple[Callable[[Any], None], ...]:
 
     if one_notebook:
         return (grade.add_to,)
+    from autograder.bank import command as bank
     from autograder.batch import command as batch
     from autograder.batch import dates, extensions, settle, term
     from autograder.lms import command as lms
@@ -56,6 +59,7 @@ def commands(one_notebook: bool) -> tuple[Callable[[Any], None], ...]:
     return (
         batch.add_to,
         release.add_to,
+        bank.add_to,
         grade.add_to,
         extensions.add_to,
         settle.add_to,

@@ -16,6 +16,12 @@ def add_to(commands: Any) -> None:
     )
     build.add_argument("--course", type=Path, default=Path(), help="folder of the course")
     build.set_defaults(run=run)
+    course = commands.add_parser(
+        "new-course", help="lay out a course of your own that works at once"
+    )
+    course.add_argument("name", help="of its package, such as averages")
+    course.add_argument("--to", type=Path, default=Path(), help="folder for it")
+    course.set_defaults(run=lay_out_course)
     solution = commands.add_parser(
         "solution", help="write what students may read after the deadline: answers and reasons"
     )
@@ -37,6 +43,20 @@ def run(options: argparse.Namespace) -> int:
     except (BuildError, LookupError) as error:
         print(f"build stopped: {error}", file=sys.stderr)
         return 2
+    return 0
+
+
+def lay_out_course(options: argparse.Namespace) -> int:
+    """Exit status 0: all is written; 2: nothing is, and the message says why."""
+    from autograder.release.new_course import NotNew, lay_out, what_next
+
+    try:
+        for path in lay_out(options.name, options.to):
+            print(path)
+    except NotNew as problem:
+        print(f"nothing was written: {problem}", file=sys.stderr)
+        return 2
+    print(what_next(options.name))
     return 0
 
 

@@ -25,17 +25,17 @@ BROUGHT_BY_THOSE = {
 
 
 def test_it_needs_nothing_that_the_course_does_not_lock():
-    assert set(ENGINE["project"]["dependencies"]) <= set(COURSE["project"]["dependencies"])
-    extras = "optional-dependencies"
-    assert ENGINE["project"][extras]["dask"] == COURSE["project"][extras]["dask"]
+    extras = ENGINE["project"]["optional-dependencies"]
+    needed = {*ENGINE["project"]["dependencies"], *extras["torch"]}
+    assert needed <= set(COURSE["project"]["dependencies"])
+    assert extras["dask"] == COURSE["project"]["optional-dependencies"]["dask"]
     for field in ("version", "requires-python"):
         assert ENGINE["project"][field] == COURSE["project"][field]
 
 
 def test_it_asks_for_every_package_that_it_imports():
-    asked = {
-        re.match(r"(?:python-)?([\w-]+)", item)[1] for item in ENGINE["project"]["dependencies"]
-    }
+    needed = ENGINE["project"]["dependencies"] + ENGINE["project"]["optional-dependencies"]["torch"]
+    asked = {re.match(r"(?:python-)?([\w-]+)", item)[1] for item in needed}
     asked |= BROUGHT_BY_THOSE | {"distributed"}
     imported = {
         name.lower()

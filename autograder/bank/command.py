@@ -1,0 +1,99 @@
+"""``python -m autograder answers``: what the checks say of every answer that is known."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+WIDTH = 100
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to those of ``python -m autograder``."""
+    answers = commands.add_parser(
+        "answers",
+        help="what your checks say of the reference, each mistake with a name, and each answer you keep",
+    )
+    answers.add_argument("assignment", nargs="?", help="its id; all of the course if none")
+    answers.add_argument("--part", help="one part alone")
+    answers.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status 0: each is judged as it should be; 1: one is not; 2: there is no such assignment or part."""
+    from autograder.checks.course import known, load
+
+    surprises = 0
+    try:
+        for name in [options.assignment] if options.assignment else known():
+            assignment = load(name)
+            for part in [assignment.part(options.part)] if options.part else assignment.parts:
+                for line, is_surprise in _lines(name, part):
+                    print(line)
+                    surprises += is_surprise
+    except (LookupError, KeyError) as error:
+        print(f"no answers: {error.args[0]}", file=sys.stderr)
+        return 2
+    print(f"{surprises} of these should be looked at (!)" if surprises else "all as they should be")
+    return 1 if surprises else 0
+
+
+def _lines(assignment: str, part: Any) -> Iterator[tuple[str, bool]]:
+    """What is said of each answer, and whether its author would be surprised."""
+    from autograder.bank.measure import (
+        MISTAKE,
+        PAIR,
+        RIGHT,
+        ours_may_answer,
+        tried_of,
+        verdict_on,
+    )
+
+    tried = [(RIGHT, "the reference", (), None, part.reference), *tried_of(assignment, part)]
+    for kind, called, names, _, code in tried:
+        if kind == PAIR:
+            continue
+        with ours_may_answer():
+            verdict = verdict_on(assignment, part, code)
+        found = [name for name, _ in verdict.mistakes]
+        right = verdict.earned == part.points
+        why = ""
+        if kind == RIGHT and not right:
+            why = "a right answer loses points"
+        elif kind != RIGHT and right:
+            why = "a wrong answer keeps all points"
+        elif kind == MISTAKE and called not in found:
+            why = "a mistake is not called by its name"
+        elif kind == MISTAKE and _costs(part, called) not in (None, part.points - verdict.earned):
+            why = f"this mistake should cost {_costs(part, called):g}"
+        elif names and not set(found) & set(names):
+            why = f"expected the name '{', '.join(sorted(names))}'"
+        told = found or [name for name, _ in verdict.relations]
+        sentences = [text for _, text in (verdict.mistakes or verdict.relations)]
+        yield (
+            "\n".join(
+                [
+                    f"{'!' if why else ' '} {part.name}: {called}: {verdict.earned:g} of {part.points:g}"
+                    + (f" ({', '.join(told)})" if told and told != [called] else "")
+                    + (f" — {why}" if why else ""),
+                    *(
+                        textwrap.fill(
+                            text, WIDTH, initial_indent="      ", subsequent_indent="      "
+                        )
+                        for text in sentences[:1]
+                    ),
+                ]
+            ),
+            bool(why),
+        )
+
+
+def _costs(part: Any, name: str) -> float | None:
+    """What the first mistake of a name says that it costs; None where its author has not said."""
+    mistake = part.named(name)[0]
+    if not mistake.costs or mistake.costs_more:
+        return None
+    return sum(step.points for step in mistake.costs)
