@@ -10,6 +10,7 @@ import pytest
 
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.errors import CourseError
+from autograder.release.new_course import lay_out
 from tests.autograder import test_second_course as second
 from tests.autograder.batch.living import Living, grade_id, question
 from tests.sample_class import ASSIGNMENT, ISOLATION
@@ -183,7 +184,7 @@ def test_a_journal_of_an_earlier_grader_makes_nobody_decided_otherwise(course):
 def test_a_check_changes_and_the_command_names_those_whom_it_concerns(tmp_path):
     """By the command line, in a course of its own, since a rubric is code."""
     course = tmp_path / "course"
-    shutil.copytree(second.HOME, course, ignore=shutil.ignore_patterns("__pycache__"))
+    lay_out(second.COURSE, course)
     second.autograder(course, "build")
     second.hand_in(course, "right", second.RIGHT)
     second.hand_in(course, "wrong", second.WRONG)
@@ -194,11 +195,11 @@ def test_a_check_changes_and_the_command_names_those_whom_it_concerns(tmp_path):
     text = rubric.read_text(encoding="utf-8")
     for old, new in (
         ("    return standard(x.T).T", "    return standard(x.T).T + 1"),
-        ("    return (x - x.mean(dim=0)) / x.std(dim=0)\n", "    return standard_by_rows(x)\n"),
+        ("    return (x - x.mean(axis=0)) / x.std(axis=0)\n", "    return standard_by_rows(x)\n"),
     ):  # fmt: skip
         assert text.count(old) == 1
         text = text.replace(old, new)
-    text += "\n\ndef standard_by_rows(x):\n    return ((x.T - x.mean(dim=1)) / x.std(dim=1)).T\n"
+    text += "\n\ndef standard_by_rows(x):\n    return ((x.T - x.mean(axis=1)) / x.std(axis=1)).T\n"
     rubric.write_text(text, encoding="utf-8")
     built = second.autograder(course, "build")
     assert built.returncode == 0, built.stderr
