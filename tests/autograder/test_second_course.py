@@ -110,7 +110,7 @@ def test_all_that_is_known_of_its_answers_is_as_it_should_be(graded):
     ("change", "said"),
     [
         (("[:-1]", "[:]"), "a wrong answer keeps all points"),
-        (("/ x.std(axis=0)", "/ x.std(axis=0) + __import__('random').random()"), "a right answer loses points"),
+        (("/ x.std(axis=0)", "/ x.std(axis=0) + __import__('random').random()"), "a mistake is not called by its name"),
         (("standard(x.T).T", "standard(x.T).T * 0"), "all as they should be"),
     ],
 )  # fmt: skip
