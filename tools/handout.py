@@ -41,7 +41,7 @@ FILES = (
     "docs/glossary.md", "docs/notation.md", "docs/published_weights.md", "docs/students.md",
     "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
 )  # fmt: skip
-ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
+ON_GRADING = "docs/grading.md"
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
 # with the grader comes what decides, right answers and wrong ones, but no text with its answers
 GRADER = ("autograder", "assignments")
@@ -169,7 +169,7 @@ def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
         if name == "assignments":
             ignore = _without_answers(part.without)
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
-    for name in (*FILES, *(ON_GRADING if self_check else [])):
+    for name in (*FILES, *([ON_GRADING] if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target / name)
     (target / "environment.yml").write_text(for_conda(), encoding="utf-8")
