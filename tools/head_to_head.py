@@ -43,8 +43,7 @@ told from right ones by what the task itself asks: outputs and gradients, in flo
 {lines}
 
 Measured on {today} with torch-judge {judge} and PyTorch {torch}. This is no contest between equals, since our checks
-were developed with these answers, and TorchCode's tests never saw them. Those run in an instant, cover many more
-tasks, and are made for practice, not for marks.
+were developed with these answers. Those tests run in an instant, cover many more tasks, and are made for practice.
 """
 
 
