@@ -92,7 +92,7 @@ slides: setup  ## a deck a lecture, in build/slides/ (ONLY=2 or ONLY="1-8" for a
 questions: setup  ## the lectures' questions for Moodle, Canvas and Anki, in build/questions/ (ONLY="1-8" for a part)
 	@$(BIN)/python -m tools.quiz_banks --only="$(ONLY)"
 
-accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
+accuracy: setup  ## try the answers of the banks, and write what came out into docs/grading.md (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)
 
 lock: setup  ## resolve requirements.lock, classroom.lock and sandbox.lock again from pyproject.toml

@@ -6,7 +6,7 @@
 
 Counted is what a reader reads as prose: paragraphs, list items and block quotes. Left out are code,
 tables, headings, pictures, displayed formulas and further reading; an inline formula or a piece of
-code is one word. The numbers are a warning light for new text and no judge of it: `docs/style.md`
+code is one word. The numbers are a warning light for new text and no judge of it: `docs/authors.md`
 says what they stand for.
 """
 
@@ -47,7 +47,7 @@ ITEM = re.compile(r"^\s*(?:[-*+>]|\d+\.)\s+", re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.!?…])[\"”’)]*\s+(?=[\"“‘(]*[A-Z0-9])")
 COLON = re.compile(r":(?=\s+\S)")
 
-# Each with what the field's English says instead; `docs/style.md` explains the kinds.
+# Each with what the field's English says instead; `docs/authors.md` explains the kinds.
 CONSTRUCTIONS = {
     r"^who(?:ever)? (?!is\b|are\b|was\b)\w+s\b(?!.*\?$)": "if you …",
     r"\b(?:the|an?) own\b|^own \w+": "self-weight, self-score, its own",
@@ -65,7 +65,7 @@ CONSTRUCTIONS = {
     r"\baddition theorems?\b": "angle addition formulas",
 }
 
-# Habits that are grammatical, and give a translation away where they are many: `docs/style.md`.
+# Habits that are grammatical, and give a translation away where they are many: `docs/authors.md`.
 TICS = {
     r"^afterwards,? you will be able to": "By the end of this lecture you will be able to",
     r", which (?:is|are)\b": "a colon, or an apposition",

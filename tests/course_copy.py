@@ -31,8 +31,16 @@ def blocks_in(page: str, heading: str = "") -> list[str]:
     """The blocks of commands of a guide, or of one section of it."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     if heading:
-        text = re.split(r"^## ", text.partition(f"\n## {heading}\n")[2], flags=re.MULTILINE)[0]
+        text = section_of(text, heading)
     return re.findall(r"^```sh\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
+
+
+def section_of(text: str, heading: str) -> str:
+    """What stands below a heading of a guide, with the sections below it."""
+    found = re.search(rf"^(#+) {re.escape(heading)}\n", text, re.MULTILINE)
+    assert found, f"there is no section {heading}"
+    above = rf"^#{{1,{len(found[1])}}} "
+    return re.split(above, text[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def run(course: Path, command: str) -> str:

@@ -34,7 +34,7 @@ from tests.sample_class import ISOLATION, ROOT, hand_in, new_course, place_for, 
 
 A2, A3, A4 = "a2_self_attention", "a3_scaled_dot_product_attention", "a4_masks"
 KEEP, BRING_BACK, NEXT_TERM = blocks_in(
-    "term.md", "Keep a course, bring it back, and begin the next term"
+    "instructors.md", "Keep a course, bring it back, and begin the next term"
 )
 TERM = f"""pass_at = 50
 zone = "Europe/Berlin"

@@ -1,7 +1,7 @@
 """Write a sheet for each lecture, to be printed: its displayed formulas, and the letters in it with their shapes.
 
 Formulas come from the lecture, each with its section and the two sentences that lead to it, and letters
-from `docs/notation.md`. `tools/website.py` puts the sheets on the website, and every lecture links to its own.
+from `docs/glossary.md`. `tools/website.py` puts the sheets on the website, and every lecture links to its own.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def letters(text: str, lecture: int) -> list[str]:
     A size is also there if a shape of the symbols has it.
     """
     used = " ".join(MATHS.findall(text))
-    notation = (ROOT / "docs/notation.md").read_text("utf-8")
+    notation = (ROOT / "docs/glossary.md").read_text("utf-8")
     sizes: list[list[str]] = []
     symbols: list[list[str]] = []
     for row, since in ROW.findall(notation):
@@ -114,7 +114,7 @@ def is_in(symbol: str, used: str) -> bool:
     """Whether formulas have a letter, such as $x^{(i)}$ with any index, and not as a part of a word."""
     letter = LETTER.match(symbol)
     if not letter:
-        raise SystemExit(f"docs/notation.md: expected a letter; found {symbol}.")
+        raise SystemExit(f"docs/glossary.md: expected a letter; found {symbol}.")
     start = letter[0].removesuffix("{") if symbol.startswith("\\") else letter[0]
     end = r"(?![A-Za-z])" if start[-1].isalpha() else ""
     return re.search(rf"(?<![A-Za-z\\]){re.escape(start)}{end}", used) is not None

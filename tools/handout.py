@@ -38,10 +38,10 @@ FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "t
 FILES = (
     "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md",
     "pyproject.toml", "requirements.lock", "sandbox.lock",
-    "docs/glossary.md", "docs/notation.md", "docs/published_weights.md", "docs/students.md",
+    "docs/glossary.md", "docs/published_weights.md", "docs/students.md",
     "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
 )  # fmt: skip
-ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
+ON_GRADING = "docs/grading.md"
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
 # with the grader comes what decides, right answers and wrong ones, but no text with its answers
 GRADER = ("autograder", "assignments")
@@ -71,8 +71,7 @@ You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets 
 `environment.yml` gives the same packages; `python tools/lab.py` then opens the course.
 
 [For students](docs/students.md) leads you through the first hour, and says what to do when something does
-not go as it should. Words stand in the [glossary](docs/glossary.md), letters in
-[notation and colours](docs/notation.md).
+not go as it should. Words, letters and colours stand in the [glossary](docs/glossary.md).
 
 **Chat assistants.** Your instructor says what is allowed. [AGENTS.md](AGENTS.md) asks assistants that read this
 folder to be tutors, who explain and ask back, and [For students](docs/students.md#Ask-an-assistant) says how to
@@ -169,7 +168,7 @@ def make_handout(target: Path, self_check: bool, part: Part = WHOLE) -> None:
         if name == "assignments":
             ignore = _without_answers(part.without)
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
-    for name in (*FILES, *(ON_GRADING if self_check else [])):
+    for name in (*FILES, *([ON_GRADING] if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target / name)
     (target / "environment.yml").write_text(for_conda(), encoding="utf-8")

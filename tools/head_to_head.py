@@ -1,6 +1,6 @@
 """How our answers fare with the tests of another course: who lets how many wrong ones pass.
 
-python -m tools.head_to_head           measure, and write the section of docs/accuracy.md
+python -m tools.head_to_head           measure, and write the section of docs/grading.md
 python -m tools.head_to_head --print   only say it
 
 The tests are those of TorchCode, from the package torch-judge, which the course does not need for
@@ -34,23 +34,16 @@ course needs it, so put it into an environment of its own, one that sees the cou
     /tmp/beside/bin/pip install --no-deps torch-judge
     /tmp/beside/bin/python -m tools.head_to_head"""
 TEXT = """\
-[TorchCode](https://github.com/duoan/TorchCode) is a set of exercises on PyTorch with tests, of which {tasks} ask
-for what one of our parts asks for. `python -m tools.head_to_head` puts the answers of our banks, and our
-named mistakes, into the form that these tasks ask for, and runs TorchCode's tests on them.
-
-An answer is *in scope* if it can be told from a right one by what the task itself asks: outputs and
-gradients, in float32, on inputs of the shapes that its text names. Everything about masks, weights returned
-beside the output, float64, memory layout, untouched inputs, biases and error messages is left out, since these
-tasks do not ask for it. Answers that are wrong for us and right for such a task count on neither side.
+[TorchCode](https://github.com/duoan/TorchCode) has exercises on PyTorch with tests, of which {tasks} ask for what one
+of our parts asks for. `python -m tools.head_to_head` runs its tests on the answers of our banks, as far as they can be
+told from right ones by what the task itself asks: outputs and gradients, in float32.
 
 | TorchCode's task | our part | right | refused there | refused here | wrong | full marks there | full marks here |
 |---|---|--:|--:|--:|--:|--:|--:|
 {lines}
 
-Measured on {today} with torch-judge {judge} and PyTorch {torch}. The answers are ours, and our checks were
-developed with them, while TorchCode's tests never saw them; so the last two columns are no contest between
-equals. TorchCode's tests are open to read, run in an instant, cover many more tasks than our course, and are
-made for practice, not for marks.
+Measured on {today} with torch-judge {judge} and PyTorch {torch}. This is no contest between equals, since our checks
+were developed with these answers. Those tests run in an instant, cover many more tasks, and are made for practice.
 """
 
 
@@ -288,7 +281,7 @@ def counts_of(task: Task, description: dict[str, Any]) -> list[int]:
 
 
 def section() -> str:
-    """The section of docs/accuracy.md, measured now."""
+    """The section of docs/grading.md, measured now."""
     get_task = import_module("torch_judge.tasks").get_task  # no dependency of the course
     lines, total = [], [0] * 6
     for task in TASKS:
@@ -318,7 +311,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not options.print:
         text = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(with_section(text, HEADING, found), encoding="utf-8")
-        print(f"written: the section “{HEADING}” of docs/accuracy.md")
+        print(f"written: the section “{HEADING}” of docs/grading.md")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from nbformat.sign import NotebookNotary
 ROOT = Path(__file__).resolve().parent.parent
 MAP = "course_map.md"
 NOTEBOOKS = ("lectures/*.ipynb", "exercises/*/*.ipynb")
-TO_LOOK_UP = ("docs/glossary.md", "docs/notation.md")
+TO_LOOK_UP = ("docs/glossary.md",)
 CONFIG = ROOT / "tools" / "jupyter"
 
 

@@ -77,8 +77,7 @@ class Part:
     def without_rows(self, text: str) -> str:
         """A text of Markdown whose tables have no rows on the assignments that are left out."""
         ids = "|".join(map(re.escape, self.without))
-        short = "|".join(name.partition("_")[0] for name in self.without)
-        of_others = rf"^\|(?: (?:{ids}) \||.*\| (?:{short}) `).*\n"
+        of_others = rf"^\| (?:{ids}) \|.*\n"
         return re.sub(of_others, "", text, flags=re.MULTILINE) if ids else text
 
     def cut(self, folder: Path) -> None:

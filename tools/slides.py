@@ -4,7 +4,7 @@
     python -m tools.slides --only "1-8"    a part of the course, see tools/part.py
     python -m tools.slides --pdf           and print each deck
 
-`docs/slides.md` says what a mark looks like and what a slide shows. Nothing is executed: code and
+`docs/authors.md` says what a mark looks like and what a slide shows. Nothing is executed: code and
 outputs are those of the notebook. A deck holds all that it needs, so that it runs without a network.
 """
 

@@ -32,12 +32,12 @@ if TYPE_CHECKING:  # nbgrader is imported when a command runs
     from nbgrader.api import Gradebook
 
 HANDING_IN = "handing_in.md"  # where students hand in, in the words of whoever teaches
-ADVICE = "docs/term.md says how dates are written"
+ADVICE = "docs/instructors.md says how dates are written"
 SUNDAY = 6
 
 
 class Written(Struct, frozen=True):
-    """The dates as the file has them; `docs/term.md` says what each key means."""
+    """The dates as the file has them; `docs/instructors.md` says what each key means."""
 
     zone: str = ""
     lectures: dict[str, Any] = {}

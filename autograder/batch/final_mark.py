@@ -27,7 +27,7 @@ Percent = Annotated[float, Meta(ge=0, le=100)]
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a mark comes about; `docs/term.md` says what each key means.
+    """How a mark comes about; `docs/instructors.md` says what each key means.
 
     Attributes:
         pass_at: percent of the whole.
@@ -62,13 +62,15 @@ def read_rules(path: Path) -> Rules:
     said = read_toml(path)
     if said is None:
         raise CourseError(
-            f"expected how the mark comes about in {path}, found no such file. docs/term.md has an example; "
+            f"expected how the mark comes about in {path}, found no such file. docs/instructors.md has an example; "
             "the shortest is one line, pass_at = 50"
         )
     try:
         rules = msgspec.convert({key: said[key] for key in said if key not in PLAN}, Rules)
     except msgspec.ValidationError as error:
-        raise CourseError(f"{path}: {error}. docs/term.md says what each key means") from None
+        raise CourseError(
+            f"{path}: {error}. docs/instructors.md says what each key means"
+        ) from None
     if rules.grades and min(rules.grades.values()) != rules.pass_at:
         lowest = min(rules.grades.values())
         raise CourseError(

@@ -3,7 +3,7 @@
 An operation of PyTorch's is reached by many names and from many places: modules, TorchScript, other
 threads, under any mode. All of them pass its dispatcher, so that is where it is taken away. Functions and
 classes of a disallowed name that are written in Python have their code replaced for as long. Whoever goes to
-more trouble than that could have pasted the course's own answer (`docs/THREATS.md`).
+more trouble than that could have pasted the course's own answer (`docs/grading.md`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every colour of the course, once: what it stands for, on white pages and on dark ones.
 
-`docs/notation.md` shows them. A colour is written for white pages. Pictures swap it for its partner
+`docs/glossary.md` shows them. A colour is written for white pages. Pictures swap it for its partner
 where the page is dark, so that text and lines keep a contrast of at least 4.5 to 1 on both.
 """
 

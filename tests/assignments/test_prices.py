@@ -8,6 +8,7 @@ from assignments import known, load
 from autograder.bank.measure import bank_of, verdict_at, verdict_on
 from tests.assignments.cheaper import DEARER
 from tests.assignments.sample import always, answers_in_sample, shown
+from tests.course_copy import section_of
 from tests.sample_class import ROOT
 
 ANSWERS = [
@@ -37,8 +38,10 @@ def test_an_answer_of_the_bank_costs_no_more_than_the_mistake_by_which_it_is_cal
 
 
 PRICED_TWICE = re.findall(
-    r"^\| `(\w+)` \| (.+) \| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "docs/grading.md").read_text("utf-8"), re.MULTILINE
-)  # fmt: skip
+    r"^\| `(\w+)` \| (.+) \| (\d+) \| (\d+) \| (\d+) \|$",
+    section_of((ROOT / "docs/grading.md").read_text("utf-8"), "What an error costs"),
+    re.MULTILINE,
+)
 
 
 def test_a_course_may_charge_each_step_as_its_guide_says(monkeypatch):

@@ -94,7 +94,7 @@ def test_the_reference_earns_every_point(assignment, part, seeds):
 @pytest.mark.parametrize(("assignment", "given"), ANSWERS, **IDS)
 def test_right_answers_earn_all_and_wrong_ones_do_not(assignment, given):
     outcome = judged(assignment, given, seed=0)
-    # on these inputs the numbers of docs/accuracy.md are measured
+    # on these inputs the numbers of docs/grading.md are measured
     assert not outcome.misled, (
         "its author reads what is not said to be true of it. If it is true of this answer, say so in the bank, a "
         "mistake's name by `named=` and anything else by `told=`. If it is not, the check misleads"

@@ -125,7 +125,7 @@ def test_every_source_has_its_page(site, pages):
     for name in sources:
         assert any(page.endswith(f"/{name}.html") for page in pages)
         assert any(site.rglob(f"{name}.ipynb")), "to download"
-    written = {"docs/glossary.html", "docs/notation.html", "docs/term.html"}
+    written = {"docs/glossary.html", "docs/instructors.html"}
     assert {"index.html", "search.html", *written} <= {*pages}
 
 
@@ -177,7 +177,7 @@ def test_pages_have_one_viewport_and_no_head_without_a_word(site, pages):
 
 
 def test_the_notation_shows_its_colours(browser, visit):
-    visit("docs/notation.html")
+    visit("docs/glossary.html")
     shown = browser.execute_script(
         """return [...document.querySelectorAll('i.colour')].map(patch =>
         [patch.style.borderColor, patch.nextElementSibling.textContent, patch.offsetWidth])"""
@@ -197,7 +197,7 @@ SQUEEZED = """return [...document.querySelectorAll('article table.docutils:not(.
     }).map(head => head.textContent))"""
 
 
-@pytest.mark.parametrize("page", ["docs/notation.html", "lectures/08_transformer.html", ASSIGNMENT])
+@pytest.mark.parametrize("page", ["docs/glossary.html", "lectures/08_transformer.html", ASSIGNMENT])
 def test_on_a_phone_a_table_stands_in_columns_only_if_they_have_room(browser, visit, page):
     visit(page, 390)
     wait_for(lambda: browser.find_elements("css selector", "table.stacked"), "tables to stack")

@@ -1,4 +1,4 @@
-"""The lectures keep to docs/notation.md: one letter for one thing, colours from one place."""
+"""The lectures keep to docs/glossary.md: one letter for one thing, colours from one place."""
 
 import re
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ def test_the_rules_find_what_they_forbid_and_nothing_else(name, wrong, right):
 
 
 def test_the_page_shows_the_colours_of_the_code():
-    page = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\w+) \| `(#\w{6})` \| `(#\w{6})` \|", page, re.MULTILINE)
     assert {name: (light, dark) for name, light, dark in rows} == {
         name: pair

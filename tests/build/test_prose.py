@@ -2,7 +2,7 @@
 
 The limits are wide. On the day they were set, the lectures had 0.2 to 1.3 colons in 1000 words and 13
 to 14 words a sentence, list items included, where three textbooks and notebooks had 1.7 to 4.3 and 11
-to 18. `docs/style.md` says what the numbers stand for.
+to 18. `docs/authors.md` says what the numbers stand for.
 """
 
 import re
@@ -29,7 +29,7 @@ def test_a_lecture_is_written_in_connected_sentences(path):
     if found.words >= ENOUGH:
         assert found.colons_per_thousand <= MOST_COLONS
         assert WORDS[0] <= found.words_a_sentence <= WORDS[1]
-    assert found.found == (), "docs/style.md says what a native writer would say instead"
+    assert found.found == (), "docs/authors.md says what a native writer would say instead"
 
 
 @pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem[:2])

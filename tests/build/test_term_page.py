@@ -1,4 +1,4 @@
-"""What docs/term.md says to do while a course goes on is true: its commands run, in the order of the page."""
+"""What docs/instructors.md says to do while a course goes on is true: its commands run, in its order."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
 pytestmark = pytest.mark.long
 
-PAGE = (ROOT / "docs" / "term.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
 SECTIONS = (
     "More time, and what lateness costs",
     "Change an assignment after submissions came in",
@@ -24,8 +24,10 @@ def test_the_commands_of_the_page_run_one_after_the_other(tmp_path):
     course = tmp_path / "course"
     hand_in(course, {"right_loops": submission("right_loops")})
     with (course / "nbgrader_config.py").open("a") as file:
-        file.write(re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1])
-    commands = [block for heading in SECTIONS for block in blocks_in("term.md", heading)]
+        file.write(
+            re.search(r"^```python\n(.*?PercentADay.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
+        )
+    commands = [block for heading in SECTIONS for block in blocks_in("instructors.md", heading)]
     assert len(commands) == 6
     setting = f"set -e; export PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}"
     said = run(course, "\n".join([setting, *commands]))

@@ -10,7 +10,6 @@ import torch
 
 from course_utils.attention import split_heads
 from course_utils.inside import ablate_heads, logit_lens, patch_activation
-from course_utils.language_models import CausalLanguageModel
 from course_utils.masks import causal_mask
 from course_utils.modern import ModernLanguageModel, apply_rotary, attention_maps
 from lecture_kit import published_weights
@@ -552,54 +551,6 @@ def test_the_other_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     said, difference = capsys.readouterr().out.splitlines()
     assert said.startswith("The capital of France is") and len(said.split()) == 25
     assert float(difference.removeprefix("largest difference: ")) < 1e-5
-
-
-def test_gpt_2_is_what_the_page_says():
-    transformers = pytest.importorskip("transformers")
-    config = transformers.GPT2Config(
-        vocab_size=V,
-        n_positions=9,
-        n_embd=D,
-        n_layer=LAYERS,
-        n_head=H,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    theirs = transformers.GPT2LMHeadModel(config).eval()
-    ours = CausalLanguageModel(V, D, H, LAYERS, 4 * D, max_len=9).eval()
-    norm = torch.nn.LayerNorm(D)
-    for parameter in theirs.parameters():
-        torch.nn.init.normal_(parameter, std=0.3)
-    published = {name.removeprefix("transformer."): p for name, p in theirs.state_dict().items()}
-    thirds = {"first": 0, "second": 1, "last": 2}
-    weights, used = {}, set()
-    for here, there, what in rows_below("GPT-2"):
-        (here, *_), (there, *_) = codes_in(here), codes_in(there)
-        for end in ("weight", "bias"):
-            for layer in range(LAYERS if ".l." in there else 1):
-                name = there.replace(".l.", f".{layer}.").replace("weight", end)
-                if name not in published:
-                    assert end == "bias" and there in ("wte.weight", "wpe.weight")
-                    continue
-                tensor = published[name].t() if "transpose" in what else published[name]
-                if third := re.search(r"(\w+) third", what):
-                    tensor = tensor.chunk(3)[thirds[third[1]]]
-                weights[here.replace(".l.", f".{layer}.").replace("weight", end)] = tensor
-                used.add(name)
-    assert used | {"lm_head.weight"} == published.keys()
-    norm.load_state_dict({end: weights.pop(end) for end in ("weight", "bias")})
-    ours.load_state_dict(weights)
-    mask = causal_mask(9)
-    ids = torch.randint(V, (2, 9))
-    with torch.no_grad():
-        x = ours.embedding(ids) + ours.position_embedding.weight
-        for layer in ours.layers:
-            normed, feed = layer.layer_norm1(x), layer.feed_forward
-            x = x + layer.self_attn(normed, normed, normed, mask)[0]
-            inner = torch.nn.functional.gelu(feed.w_1(layer.layer_norm2(x)), approximate="tanh")
-            x = x + feed.w_2(inner)
-        logits = norm(x) @ ours.embedding.weight.T
-        torch.testing.assert_close(logits, theirs(ids).logits, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("groups", [H, G, 1], ids=["a key head each", "grouped", "one key head"])

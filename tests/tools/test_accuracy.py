@@ -1,4 +1,4 @@
-"""docs/accuracy.md says what the banks and the checks hold today."""
+"""docs/grading.md says what the banks and the checks hold today."""
 
 import pytest
 
@@ -10,7 +10,6 @@ from autograder.bank.measure import (
     RIGHT,
     WRONG,
     Outcome,
-    Tally,
     bank_of,
     measured,
     pairs_of,
@@ -18,23 +17,19 @@ from autograder.bank.measure import (
 from tests.sample_class import ROOT
 from tools.accuracy import (
     COLUMNS,
+    HEADING,
     PAGE,
-    PUBLISHED,
-    QUOTING,
-    page,
+    parts_table,
     published_line,
-    published_lines_in,
-    published_section,
-    quoted,
+    published_lines,
     rows_in,
     rows_of,
-    sections_of,
+    section,
     with_section,
 )
 
-PARTS = [(name, part) for name in known() for part in load(name).parts]
-STALE = "docs/accuracy.md is older than the banks or the checks: run `make accuracy`"
-IDS = {"ids": lambda value: getattr(value, "name", value)}
+STALE = "docs/grading.md is older than the banks or the checks: run `make accuracy`"
+by_assignment = pytest.mark.parametrize("assignment", known())
 
 
 def stale(assignment):
@@ -43,50 +38,51 @@ def stale(assignment):
 
 @pytest.fixture(scope="module")
 def stored():
-    """The page's table: a dictionary a part."""
-    assert PAGE.exists(), STALE
+    """The page's table: a dictionary an assignment."""
     rows = rows_in(PAGE.read_text(encoding="utf-8"))
     return {key: dict(zip(COLUMNS, numbers, strict=True)) for key, numbers in rows.items()}
 
 
-def test_every_part_is_on_the_page(stored):
-    assert list(stored) == [(name, part.name) for name, part in PARTS], STALE
+def test_every_assignment_is_on_the_page(stored):
+    assert list(stored) == known(), STALE
 
 
-@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
-def test_answers_are_those_of_the_banks(stored, assignment, part):
-    assert (assignment, part.name) in stored, stale(assignment)
-    row = stored[assignment, part.name]
-    bank = [given for given in bank_of(assignment) if given.part == part.name]
-    right = sum(given.right for given in bank)
-    assert row["right"] == right, stale(assignment)
-    assert row["wrong"] == len(bank) - right + len(part.mistakes), stale(assignment)
-    assert row["pairs"] == min(MOST_PAIRS, len(list(pairs_of(part)))), stale(assignment)
+@by_assignment
+def test_answers_are_those_of_the_banks(stored, assignment):
+    assert assignment in stored, stale(assignment)
+    row, parts = stored[assignment], load(assignment).parts
+    right = [given.right for given in bank_of(assignment)]
+    assert row["right"] == sum(right), stale(assignment)
+    wrong = len(right) - sum(right) + sum(len(part.mistakes) for part in parts)
+    assert row["wrong"] == wrong, stale(assignment)
+    pairs = sum(min(MOST_PAIRS, len(list(pairs_of(part)))) for part in parts)
+    assert row["pairs"] == pairs, stale(assignment)
+    published = sum(bool(given.published) for given in bank_of(assignment))
+    assert row["published"] == published, stale(assignment)
 
 
-@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
-def test_what_the_page_claims_is_what_the_tests_demand(stored, assignment, part):
-    row = stored.get((assignment, part.name))
+@by_assignment
+def test_what_the_page_claims_is_what_the_tests_demand(stored, assignment):
+    row = stored.get(assignment)
     assert row, stale(assignment)
     assert row["false alarms"] == 0
     assert row["caught"] == row["wrong"]
     assert row["misled"] == 0
     assert row["named"] + row["explained"] <= row["wrong"]
     assert row["one named"] <= row["pairs"]
+    assert row["and told"] <= row["published"]
 
 
 @pytest.mark.long
-def test_one_part_measured_again_gives_the_same_row(stored):
-    assignment = "a4_masks"
-    part = load(assignment).part("shift_right")
-    tally = Tally(measured(assignment, part))
-    ((_, _, *numbers),) = tally.rows()
-    assert list(stored[assignment, part.name].values()) == list(map(int, numbers)), STALE
+def test_an_assignment_measured_again_gives_the_same_row(stored):
+    name = "a4_masks"
+    outcomes = [item for part in load(name).parts for item in measured(name, part)]
+    assert list(stored[name].values()) == rows_of(outcomes, published_lines([name]))[name], STALE
 
 
 def test_the_table_counts_what_happened():
-    def outcome(kind, caught=True, named=False, explained=False, misled=False):
-        return Outcome("a4_masks", "causal_mask", kind, caught, named, explained, misled)
+    def outcome(kind, part="causal_mask", caught=True, named=False, explained=False, misled=False):
+        return Outcome("a4_masks", part, kind, caught, named, explained, misled)
 
     outcomes = [
         outcome(RIGHT, caught=False),
@@ -98,15 +94,21 @@ def test_the_table_counts_what_happened():
         outcome(PAIR, named=True),
         outcome(PAIR),
     ]
-    text = page(rows_of(outcomes))
-    assert "| a4_masks | `causal_mask` | 2 | 1 | 4 | 3 | 2 | 1 | 1 | 2 | 1 |" in text
-    assert "of 4 wrong ones 3 lost some, and 3 (75.0 %)\nwere named or explained" in text
+    assert "| a4_masks | causal_mask | 2 | 1 | 4 | 3 | 2 | 1 | 1 | 2 | 1 |" in parts_table(outcomes)
+    others = [outcome(WRONG, "shift_right"), outcome(RIGHT, "shift_right", caught=False)]
+    published = [
+        "| … | … | a4 `causal_mask` | 1 of 2 | a name |",
+        "| … | … | a4 `shift_right` | 1 of 2 | *no words* |",
+        "| … | … | a40 `shift_right` | 1 of 2 | a name |",
+    ]
+    text = section(rows_of(outcomes + others, published))
+    assert "| a4_masks | 3 | 1 | 5 | 4 | 2 | 1 | 1 | 2 | 1 | 2 | 1 |" in text
+    assert "Of 3 right answers 1 lost a point.\nOf 5 wrong ones 4 lost some, and 3 (60.0 %)" in text
 
 
 def test_a_page_that_is_read_is_written_again_as_it_was():
     text = PAGE.read_text(encoding="utf-8")
-    assert page(rows_in(text)) + sections_of(text) == text, STALE
-    assert with_section(text, PUBLISHED, published_section(published_lines_in(text))) == text, STALE
+    assert with_section(text, HEADING, section(rows_in(text))) == text, STALE
 
 
 def test_a_section_is_put_in_the_place_of_its_predecessor():
@@ -116,27 +118,14 @@ def test_a_section_is_put_in_the_place_of_its_predecessor():
     assert with_section(text, "Two", "22\n") == text.replace("\n2\n", "\n22\n")
 
 
-def test_every_published_mistake_has_a_row_that_is_still_true():
-    rows = published_lines_in(PAGE.read_text(encoding="utf-8"))
+def test_published_mistakes_lose_points_and_all_but_some_are_told(stored):
     published = [(name, given) for name in known() for given in bank_of(name) if given.published]
-    assert len(rows) == len(published), STALE
-    for assignment, given in published[::20]:
-        assert published_line(assignment, given) in rows, STALE
-
-
-def test_a_guide_that_quotes_the_page_gets_its_numbers():
-    text = QUOTING.read_text(encoding="utf-8")
-    rows = rows_in(PAGE.read_text(encoding="utf-8"))
-    assert quoted(text, rows) == text, STALE
-    one = {("a4_masks", "causal_mask"): [12, 0, 80, 80, 40, 20, 0, 2, 1]}
-    said = " ".join(quoted(text, one).split())
-    for words in (
-        "12 right ones, of which none",
-        "80 wrong ones, of which all",
-        "75.0 % of the wrong",
-    ):
-        assert words in said
+    untold = sum(row["published"] - row["and told"] for row in stored.values())
+    lines = [published_line(name, given) for name, given in published[::20]]
+    assert not [line for line in lines if "| 0 of " in line]
+    assert sum("*no words*" in line for line in lines) <= untold, STALE
 
 
 def test_readme_links_the_page():
-    assert "(docs/accuracy.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"(docs/grading.md#{HEADING.replace(' ', '-')})" in readme

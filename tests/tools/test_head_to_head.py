@@ -95,7 +95,7 @@ def test_the_page_counts_the_answers_of_today(task):
     right, wrong = map(len, in_scope(task))
     row = rf"\| `{task.name}` \| `{task.part}` \| {right} \| \d+ \| \d+ \| {wrong} \|"
     assert re.search(row, PAGE.read_text(encoding="utf-8")), (
-        "docs/accuracy.md is older than the banks: run `python -m tools.head_to_head`"
+        "docs/grading.md is older than the banks: run `python -m tools.head_to_head`"
     )
 
 

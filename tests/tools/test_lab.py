@@ -33,7 +33,7 @@ def course(tmp_path):
     folder = tmp_path / "course"
     for name in ("lectures/01.ipynb", "exercises/a1/a1.ipynb", "figures/f.svg", "figures/make_f.py",
                  "solutions/a1/a1.ipynb", "nbgrader_config.py", "course_map.md",
-                 "docs/glossary.md", "docs/notation.md", "docs/instructors.md"):  # fmt: skip
+                 "docs/glossary.md", "docs/instructors.md"):  # fmt: skip
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write(folder / name, f"first {name}")
     return folder
@@ -58,7 +58,7 @@ def test_the_first_use_copies_what_a_reader_needs_and_no_answers(course, tmp_pat
     there = {str(path.relative_to(workspace)) for path in workspace.rglob("*") if path.is_file()}
     assert there == {
         ".copied.json", "lectures/01.ipynb", "exercises/a1/a1.ipynb", "figures/f.svg",
-        "nbgrader_config.py", "course_map.md", "docs/glossary.md", "docs/notation.md",
+        "nbgrader_config.py", "course_map.md", "docs/glossary.md",
     }  # fmt: skip
 
 

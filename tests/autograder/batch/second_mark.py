@@ -1,4 +1,4 @@
-"""Marks worked out a second time, in decimal numbers, from docs/term.md alone.
+"""Marks worked out a second time, in decimal numbers, from docs/instructors.md alone.
 
 Nothing of the grader is used here, and nothing of this there. Numbers come as texts, as a person writes them.
 """

@@ -1,4 +1,4 @@
-"""A course that is kept and brought back by the commands of docs/term.md."""
+"""A course that is kept and brought back by the commands of docs/instructors.md."""
 
 import contextlib
 import shutil
@@ -13,7 +13,7 @@ from tests.sample_class import ASSIGNMENT
 pytestmark = pytest.mark.long
 
 KEEP, BRING_BACK, NEXT_TERM = blocks_in(
-    "term.md", "Keep a course, bring it back, and begin the next term"
+    "instructors.md", "Keep a course, bring it back, and begin the next term"
 )
 
 

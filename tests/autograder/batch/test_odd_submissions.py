@@ -135,10 +135,11 @@ def test_shared_memory_is_refused(odd):
 
 
 def test_every_test_that_the_list_of_threats_names_is_there():
-    text = (ROOT / "docs" / "THREATS.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "grading.md").read_text(encoding="utf-8")
+    text = page.partition("\n## What could be tried, and what stands against it\n")[2]
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
     assert named
     for path, name in named:
         assert re.search(rf"^def {name}\(", (ROOT / path).read_text("utf-8"), re.MULTILINE), name
     rows = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
-    assert all("`tests/" in line or "| test |" in line or "no test" in line for line in rows)
+    assert len(rows) > 30 and all("`tests/" in line or "| test |" in line for line in rows)

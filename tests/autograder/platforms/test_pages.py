@@ -1,4 +1,4 @@
-"""The page on other platforms: what it tells to type is typed here, in a course folder."""
+"""What docs/classroom.md tells to type for other platforms is typed here, in a course folder."""
 
 import os
 import subprocess
@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
+from tests.course_copy import blocks_in
 from tests.sample_class import ASSIGNMENT, ROOT, new_course
-from tests.test_guides import blocks_of
 
-PAGE = ROOT / "docs/platforms.md"
+BLOCKS = blocks_in("classroom.md", "Gradescope, GitHub or PrairieLearn")
 # what its commands leave behind
 WRITTEN = (
     f"build/export/gradescope_{ASSIGNMENT}.zip",
@@ -31,10 +31,9 @@ def test_the_commands_of_the_page_do_what_it_says(tmp_path):
     release = f"exercises/{ASSIGNMENT}"
     (tmp_path / "exercises").mkdir()
     (tmp_path / release).symlink_to(ROOT / release)
-    blocks = blocks_of(PAGE, "sh")
     # an image is built where there is Docker, and that takes the internet
     lines = [
-        line for block in blocks for line in block.splitlines() if not line.startswith("docker ")
+        line for block in BLOCKS for line in block.splitlines() if not line.startswith("docker ")
     ]
     done = subprocess.run(
         ["bash", "-ec", "\n".join(lines)],
@@ -46,7 +45,7 @@ def test_the_commands_of_the_page_do_what_it_says(tmp_path):
 
 
 def test_the_image_of_the_page_is_one():
-    lines = [line.split() for block in blocks_of(PAGE, "sh") for line in block.splitlines()]
+    lines = [line.split() for block in BLOCKS for line in block.splitlines()]
     exported = next(words[-1] for words in lines if "--image" in words)
     assert exported == next(words[3] for words in lines if words[:2] == ["docker", "build"])
     assert exported == next(words[2] for words in lines if words[:2] == ["docker", "push"])
