@@ -14,7 +14,6 @@
 | `inside` | induction score, ablation, patching and the logit lens | 12 | Olsson et al. (2022), Meng et al. (2022) |
 | `evaluation` | running a model without training it | 4 to 12 | |
 | `signoff` | the last cell of an assignment | | |
-| `handed_over` | functions and a model that checks hand to answers | | |
 
 Wherever PyTorch has the same, ours is held to it with equal weights, outputs and gradients alike, in
 `tests/course_utils/`. What lectures are furnished with, such as pictures and data, is in `lecture_kit`.
