@@ -34,6 +34,6 @@ COURSE = Course(
         "decoder_dim": Letter("feature", "features"),
         "encoder_dim": Letter("feature", "features"),
     },
-    handed_over=("course_utils.handed_over",),
+    handed_over=("lecture_kit.handed_over",),
 )
 known, load, allowed_modules = COURSE.known, COURSE.load, COURSE.allowed_modules

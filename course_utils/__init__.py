@@ -14,7 +14,11 @@
 | `inside` | induction score, ablation, patching and the logit lens | 12 | Olsson et al. (2022), Meng et al. (2022) |
 | `evaluation` | running a model without training it | 4 to 12 | |
 | `signoff` | the last cell of an assignment | | |
-| `handed_over` | functions and a model that checks hand to answers | | |
+
+Types say shapes, in the letters that stand at the top of each module. `Float[Tensor, "... T d_k"]` is a
+tensor of float32 or float64 with any leading axes, then T and d_k; `Int` is int64, and `Bool` a mask.
+Within a signature a letter is one length, `_` any length, and `{size}` the argument of that name. Nothing
+looks at types while you work: `tests/course_utils/test_types.py` holds them to what is computed.
 
 Wherever PyTorch has the same, ours is held to it with equal weights, outputs and gradients alike, in
 `tests/course_utils/`. What lectures are furnished with, such as pictures and data, is in `lecture_kit`.

@@ -1,6 +1,6 @@
 """Attention, from the version without parameters to many heads.
 
-Shapes:
+Shapes stand in the types, in these letters:
     B  batch                      D, d_model  width of the model
     T  queries (target length)    d_k  width of a query or a key in one head
     S  keys (source length)       d_v  width of a value
@@ -12,24 +12,22 @@ and an output of zero, with finite gradients.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import nn
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
 
 # ------------------------------------------------------------------ without parameters, unscaled
 
 
-def attention_weights(x):
-    """Similarity of every word with every word, as weights.
+def attention_weights(x: Float[Tensor, "T D"]) -> Float[Tensor, "T T"]:
+    """Similarity of every word of a sentence with every word, as weights.
 
     ω_ij = x_i · x_j,  α_ij = exp(ω_ij) / Σ_k exp(ω_ik)
 
-    Args:
-        x: (T, D) float tensor, one sentence.
-
-    Returns:
-        (T, T) tensor. Row i holds the weights of word i and sums to one; columns do not.
+    Row i of the result holds the weights of word i and sums to one; columns do not.
 
     Source: lecture 2; Luong et al. (2015), section 3.1, eq. 7 with the score "dot", where queries
         and keys are the same words.
@@ -38,17 +36,15 @@ def attention_weights(x):
     return scores.softmax(dim=-1)
 
 
-def basic_self_attention(x):
-    """Self-attention without parameters: each word becomes a mixture of all words.
+def basic_self_attention(
+    x: Float[Tensor, "T D"],
+) -> tuple[Float[Tensor, "T D"], Float[Tensor, "T T"]]:
+    """Self-attention without parameters: each word becomes a mixture of all words of its sentence.
 
     z_i = Σ_j α_ij x_j
 
-    Args:
-        x: (T, D) float tensor, one sentence.
-
     Returns:
-        z: (T, D) context vectors.
-        weights: (T, T), see `attention_weights`.
+        The context vectors z, and the weights, see `attention_weights`.
 
     Source: lecture 2.
     """
@@ -56,18 +52,12 @@ def basic_self_attention(x):
     return weights @ x, weights  # (T, D), (T, T)
 
 
-def self_attention(query, key, value):
+def self_attention(
+    query: Float[Tensor, "B T d_k"], key: Float[Tensor, "B S d_k"], value: Float[Tensor, "B S d_v"]
+) -> Float[Tensor, "B T d_v"]:
     """Dot-product attention on a batch, without the scale.
 
     output = softmax(Q Kᵀ) V
-
-    Args:
-        query: (B, T, d_k) float tensor.
-        key: (B, S, d_k) float tensor.
-        value: (B, S, d_v) float tensor.
-
-    Returns:
-        (B, T, d_v) tensor.
 
     Source: Luong et al. (2015), section 3.1, eq. 7 with the score "dot".
     """
@@ -75,18 +65,18 @@ def self_attention(query, key, value):
     return torch.bmm(scores.softmax(dim=-1), value)  # (B, T, d_v)
 
 
-def is_permutation_equivariant(f, x, permutation):
+def is_permutation_equivariant(
+    f: Callable[[Float[Tensor, "T D"]], Float[Tensor, "T ..."]],
+    x: Float[Tensor, "T D"],
+    permutation: Int[Tensor, "T"],
+) -> bool:
     """Does permuting the words permute the result, and do nothing else?
 
     f(x[p]) = f(x)[p], within rtol 1e-4 and atol 1e-5
 
     Args:
-        f: function from a (T, D) tensor to a tensor whose first axis is T.
-        x: (T, D) float tensor.
-        permutation: (T,) int64 tensor, an order of 0 … T - 1.
-
-    Returns:
-        A Python bool.
+        f: takes a sentence.
+        permutation: an order of 0 … T - 1.
 
     Source: Zaheer et al. (2017), "Deep Sets", section 2.
     """
@@ -96,7 +86,9 @@ def is_permutation_equivariant(f, x, permutation):
 # --------------------------------------------------------------------------------- in NumPy
 
 
-def stable_softmax(scores, axis=-1):
+def stable_softmax(
+    scores: Float[np.ndarray, "*axes"], axis: int = -1
+) -> Float[np.ndarray, "*axes"]:
     """Softmax that does not overflow, for NumPy arrays.
 
     softmax(s)_i = exp(s_i - max s) / Σ_j exp(s_j - max s)
@@ -105,11 +97,8 @@ def stable_softmax(scores, axis=-1):
     cancels; on a computer it keeps every exponent at or below zero.
 
     Args:
-        scores: float array of any shape with at least one finite score along `axis`.
+        scores: any shape, with at least one finite score along `axis`; -inf gets weight 0.
         axis: the axis that sums to one.
-
-    Returns:
-        Array of the same shape. A score of -inf gets weight 0.
 
     Source: Goodfellow et al. (2016), "Deep Learning", section 4.1.
     """
@@ -120,19 +109,18 @@ def stable_softmax(scores, axis=-1):
     return unnormalised / unnormalised.sum(axis=axis, keepdims=True)
 
 
-def numpy_self_attention(X, Wq, Wk, Wv):
+def numpy_self_attention(
+    X: Float[np.ndarray, "T D"],
+    Wq: Float[np.ndarray, "D d_k"],
+    Wk: Float[np.ndarray, "D d_k"],
+    Wv: Float[np.ndarray, "D d_v"],
+) -> tuple[Float[np.ndarray, "T d_v"], Float[np.ndarray, "T T"]]:
     """Scaled dot-product self-attention of one sentence, in NumPy.
 
     Q = X Wq,  K = X Wk,  V = X Wv,  output = softmax(Q Kᵀ / √d_k) V
 
-    Args:
-        X: (T, D) float array.
-        Wq, Wk: (D, d_k) float arrays.
-        Wv: (D, d_v) float array.
-
     Returns:
-        output: (T, d_v) array.
-        weights: (T, T) array; each row sums to one.
+        The output, and the weights, of which each row sums to one.
 
     Source: Vaswani et al. (2017), section 3.2.1, eq. 1.
     """
@@ -145,18 +133,18 @@ def numpy_self_attention(X, Wq, Wk, Wv):
 # ----------------------------------------------------------------------- scaled and masked
 
 
-def masked_softmax(scores, mask=None):
+def masked_softmax(
+    scores: Float[Tensor, "... S"], mask: Bool[Tensor, "..."] | None = None
+) -> Float[Tensor, "... S"]:
     """Softmax over the last axis in which hidden scores take no part.
 
     weight_j = exp(s_j) / Σ_(k visible) exp(s_k) where j is visible, and 0 where it is hidden
 
     Args:
-        scores: (..., S) float tensor.
-        mask: bool tensor that broadcasts to the shape of `scores`, True = may attend; None hides
-            nothing.
+        mask: broadcasts to the shape of `scores`, True = may attend; None hides nothing.
 
     Returns:
-        Tensor like `scores`. Hidden weights are exactly 0; a row with nothing visible is all 0.
+        Weights in the shape of `scores`. Hidden ones are exactly 0; a row with nothing visible is all 0.
 
     Raises:
         TypeError: the mask is not bool.
@@ -181,20 +169,22 @@ def masked_softmax(scores, mask=None):
     return weights * sees_something
 
 
-def scaled_dot_product_attention(query, key, value, mask=None):
+def scaled_dot_product_attention(
+    query: Float[Tensor, "... T d_k"],
+    key: Float[Tensor, "... S d_k"],
+    value: Float[Tensor, "... S d_v"],
+    mask: Bool[Tensor, "..."] | None = None,
+) -> tuple[Float[Tensor, "... T d_v"], Float[Tensor, "... T S"]]:
     """Each query takes the average of the values, weighted by how well their keys match.
 
     output = softmax(Q Kᵀ / √d_k) V
 
     Args:
-        query: (..., T, d_k) float tensor.
-        key: (..., S, d_k) float tensor.
-        value: (..., S, d_v) float tensor.
-        mask: bool tensor that broadcasts to (..., T, S), True = may attend; None hides nothing.
+        query, key, value: with the same leading axes.
+        mask: broadcasts to (..., T, S), True = may attend; None hides nothing.
 
     Returns:
-        output: (..., T, d_v) tensor.
-        weights: (..., T, S) tensor. Each row sums to one, or to zero if all of it is hidden.
+        The output, and the weights, of which each row sums to one, or to zero if all of it is hidden.
 
     Raises:
         TypeError: the mask is not bool.
@@ -219,7 +209,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     return weights @ value, weights  # (..., T, d_v), (..., T, S)
 
 
-def _check_mask(mask, shape):
+def _check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise unless `mask` is bool and broadcasts to `shape` without enlarging it."""
     if mask.dtype != torch.bool:
         raise TypeError(
@@ -238,17 +228,12 @@ def _check_mask(mask, shape):
 # ------------------------------------------------------------------------------ many heads
 
 
-def split_heads(x, num_heads):
+def split_heads(x: Float[Tensor, "B T d_model"], num_heads: int) -> Float[Tensor, "B H T d_k"]:
     """Cut the features into heads and move the heads in front of the positions.
 
     head h holds the features h · d_k … (h + 1) · d_k - 1, with d_k = d_model / num_heads
 
-    Args:
-        x: (B, T, d_model) tensor; num_heads divides d_model.
-        num_heads: H, how many heads.
-
-    Returns:
-        (B, H, T, d_k) tensor.
+    H, which is `num_heads`, divides d_model.
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
@@ -257,16 +242,10 @@ def split_heads(x, num_heads):
     return x.transpose(1, 2)  # (B, H, T, d_k)
 
 
-def merge_heads(x):
+def merge_heads(x: Float[Tensor, "B H T d_k"]) -> Float[Tensor, "B T H*d_k"]:
     """Put the heads side by side again: the inverse of `split_heads`.
 
     joined = Concat(head_1, …, head_H)
-
-    Args:
-        x: (B, H, T, d_k) tensor.
-
-    Returns:
-        (B, T, H · d_k) tensor.
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
@@ -291,7 +270,7 @@ class MultiHeadAttention(nn.Module):
     Source: Vaswani et al. (2017), section 3.2.2.
     """
 
-    def __init__(self, d_model, num_heads):
+    def __init__(self, d_model: int, num_heads: int):
         super().__init__()
         if num_heads < 1 or d_model % num_heads != 0:
             raise ValueError(
@@ -304,18 +283,21 @@ class MultiHeadAttention(nn.Module):
         self.w_v = nn.Linear(d_model, d_model)
         self.w_o = nn.Linear(d_model, d_model)
 
-    def forward(self, query, key, value, mask=None):
+    def forward(
+        self,
+        query: Float[Tensor, "B T d_model"],
+        key: Float[Tensor, "B S d_model"],
+        value: Float[Tensor, "B S d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B H T S"]]:
         """Let every query attend to every key that the mask allows.
 
         Args:
-            query: (B, T, d_model) float tensor.
-            key, value: (B, S, d_model) float tensors.
-            mask: bool tensor that broadcasts to (B, H, T, S), True = may attend. A mask per
+            mask: broadcasts to (B, H, T, S), True = may attend; None hides nothing. A mask per
                 sentence has the shape (B, 1, T, S) or (B, 1, 1, S).
 
         Returns:
-            output: (B, T, d_model) tensor. Where nothing may be attended to it is w_o's bias.
-            weights: (B, H, T, S) tensor.
+            The output, which is w_o's bias where nothing may be attended to, and each head's weights.
 
         Raises:
             TypeError: the mask is not bool.
@@ -324,30 +306,22 @@ class MultiHeadAttention(nn.Module):
         key_heads, value_heads = self.project_memory(key, value)
         return self.attend(query, key_heads, value_heads, mask)
 
-    def project_memory(self, key, value):
-        """The half of `forward` that does not depend on the query, so that it can be cached.
-
-        Args:
-            key, value: (B, S, d_model) float tensors.
-
-        Returns:
-            key_heads, value_heads: (B, H, S, d_k) tensors.
-        """
+    def project_memory(
+        self, key: Float[Tensor, "B S d_model"], value: Float[Tensor, "B S d_model"]
+    ) -> tuple[Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_k"]]:
+        """The half of `forward` that does not depend on the query, so that it can be cached."""
         key_heads = split_heads(self.w_k(key), self.num_heads)  # (B, H, S, d_k)
         value_heads = split_heads(self.w_v(value), self.num_heads)  # (B, H, S, d_k)
         return key_heads, value_heads
 
-    def attend(self, query, key_heads, value_heads, mask=None):
-        """The other half of `forward`: queries meet keys and values that are already projected.
-
-        Args:
-            query: (B, T, d_model) float tensor.
-            key_heads, value_heads: (B, H, S, d_k) tensors from `project_memory`.
-            mask: as in `forward`.
-
-        Returns:
-            output (B, T, d_model) and weights (B, H, T, S), as in `forward`.
-        """
+    def attend(
+        self,
+        query: Float[Tensor, "B T d_model"],
+        key_heads: Float[Tensor, "B H S d_k"],
+        value_heads: Float[Tensor, "B H S d_k"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B H T S"]]:
+        """The other half of `forward`: queries meet what `project_memory` made of keys and values."""
         query_heads = split_heads(self.w_q(query), self.num_heads)  # (B, H, T, d_k)
         context, weights = scaled_dot_product_attention(query_heads, key_heads, value_heads, mask)
         output = self.w_o(merge_heads(context))  # (B, H, T, d_k) → (B, T, d_model)
@@ -357,18 +331,17 @@ class MultiHeadAttention(nn.Module):
 # ----------------------------------------------------------------- additive, for recurrent nets
 
 
-def annotations(forward_states, backward_states):
+def annotations(
+    forward_states: Float[Tensor, "B S d_h"], backward_states: Float[Tensor, "B S d_h"]
+) -> Float[Tensor, "B S 2*d_h"]:
     """One vector per source word, from what a bidirectional RNN read before it and after it.
 
     h_j = [→h_j ; ←h_j]
 
     Args:
-        forward_states: (B, S, d_h) float tensor, first word first.
-        backward_states: (B, S, d_h) float tensor in the order in which the backward RNN produced
-            it: last word first. All sentences have the full length S.
-
-    Returns:
-        (B, S, 2d_h) tensor, first word first.
+        forward_states: first word first, as in the result.
+        backward_states: in the order in which the backward RNN produced them: last word first. All
+            sentences have the full length S.
 
     Raises:
         ValueError: the two shapes differ.
@@ -397,23 +370,26 @@ class BahdanauAttention(nn.Module):
     Source: Bahdanau et al. (2015), eq. 5 and 6 and appendix A.1.2.
     """
 
-    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+    def __init__(self, decoder_dim: int, encoder_dim: int, attention_dim: int):
         super().__init__()
         self.W = nn.Linear(decoder_dim, attention_dim, bias=False)
         self.U = nn.Linear(encoder_dim, attention_dim, bias=False)
         self.v = nn.Linear(attention_dim, 1, bias=False)
 
-    def forward(self, state, annotations, mask=None):
+    def forward(
+        self,
+        state: Float[Tensor, "B decoder_dim"],
+        annotations: Float[Tensor, "B S encoder_dim"],
+        mask: Bool[Tensor, "B S"] | None = None,
+    ) -> tuple[Float[Tensor, "B encoder_dim"], Float[Tensor, "B S"]]:
         """Summarise the source for one step of the decoder.
 
         Args:
-            state: (B, decoder_dim) float tensor, the decoder's state before this step.
-            annotations: (B, S, encoder_dim) float tensor.
-            mask: (B, S) bool tensor, True = may attend; None hides nothing.
+            state: the decoder's state before this step.
+            mask: True = may attend; None hides nothing.
 
         Returns:
-            context: (B, encoder_dim) tensor.
-            weights: (B, S) tensor. A row sums to one, or to zero if all of it is hidden.
+            The context, and the weights. A row sums to one, or to zero if all of it is hidden.
 
         Raises:
             TypeError: the mask is not bool.
@@ -421,16 +397,14 @@ class BahdanauAttention(nn.Module):
         """
         return self.attend(state, annotations, self.U(annotations), mask)
 
-    def attend(self, state, annotations, keys, mask=None):
-        """`forward` with U h_j given, because it stays the same over all steps of a decoder.
-
-        Args:
-            state, annotations, mask: as in `forward`.
-            keys: (B, S, attention_dim) tensor, U(annotations).
-
-        Returns:
-            context (B, encoder_dim) and weights (B, S), as in `forward`.
-        """
+    def attend(
+        self,
+        state: Float[Tensor, "B decoder_dim"],
+        annotations: Float[Tensor, "B S encoder_dim"],
+        keys: Float[Tensor, "B S attention_dim"],
+        mask: Bool[Tensor, "B S"] | None = None,
+    ) -> tuple[Float[Tensor, "B encoder_dim"], Float[Tensor, "B S"]]:
+        """`forward` with the keys U h_j given, because they stay the same over all steps of a decoder."""
         if mask is not None and mask.shape != annotations.shape[:2]:
             raise ValueError(
                 f"the mask must have the shape (B, S) = {tuple(annotations.shape[:2])}, "

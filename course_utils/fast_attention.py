@@ -8,23 +8,30 @@ attend.
 import math
 
 import torch
-from torch import nn
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
 
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 
 
-def cached_attention(query, key, value, cache=None):
+def cached_attention(
+    query: Float[Tensor, "B H T d_k"],
+    key: Float[Tensor, "B H T d_k"],
+    value: Float[Tensor, "B H T d_v"],
+    cache: tuple[Float[Tensor, "B H P d_k"], Float[Tensor, "B H P d_v"]] | None = None,
+) -> tuple[
+    Float[Tensor, "B H T d_v"], tuple[Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]
+]:
     """Causal attention for new words, with the keys and values of the words before them.
 
     Args:
-        query, key: (B, H, T, d_k) float tensors of the new words, cut into heads.
-        value: (B, H, T, d_v) float tensor.
-        cache: None, or the pair (keys, values) of the P words before, (B, H, P, d_k) and
-            (B, H, P, d_v), as an earlier call returned it. It stays as it is.
+        query, key, value: of the new words, cut into heads.
+        cache: None, or the keys and values of the P words before, as an earlier call returned
+            them. It stays as it is.
 
     Returns:
-        output: (B, H, T, d_v) tensor. New word i attends to the cached words and to new words 0 … i.
-        cache: the pair (keys, values) of all P + T words, old ones first.
+        output: new word i attends to the cached words and to new words 0 … i.
+        cache: the keys and values of all S = P + T words, old ones first.
 
     Source: Shazeer (2019), section 2.4; Pope et al. (2022), section 2.
     """
@@ -37,19 +44,14 @@ def cached_attention(query, key, value, cache=None):
     return output, (key, value)
 
 
-def sliding_window_mask(query_length, key_length, window):
+def sliding_window_mask(
+    query_length: int, key_length: int, window: int
+) -> Bool[Tensor, "{query_length} {key_length}"]:
     """Each query sees its own word and the `window - 1` words before it.
 
     The queries are the last `query_length` of `key_length` words: query i stands at
     p = key_length - query_length + i, and mask[i, j] = (p - window < j ≤ p). With a window of
     key_length or more the mask is causal.
-
-    Args:
-        query_length, key_length: numbers of queries and keys.
-        window: how many words a query sees, itself included.
-
-    Returns:
-        (query_length, key_length) bool tensor.
 
     Raises:
         ValueError: there are more queries than keys, or window < 1.
@@ -85,7 +87,7 @@ class GroupedQueryAttention(nn.Module):
     Source: Ainslie et al. (2023), section 2.2; Shazeer (2019), section 3, for one key head.
     """
 
-    def __init__(self, d_model, num_heads, num_kv_heads):
+    def __init__(self, d_model: int, num_heads: int, num_kv_heads: int):
         super().__init__()
         if d_model % num_heads != 0:
             raise ValueError(
@@ -104,17 +106,16 @@ class GroupedQueryAttention(nn.Module):
         self.w_v = nn.Linear(d_model, num_kv_heads * d_k)
         self.w_o = nn.Linear(d_model, d_model)
 
-    def forward(self, query, key, value, mask=None):
-        """Let every query attend to every key that the mask allows.
+    def forward(
+        self,
+        query: Float[Tensor, "B T d_model"],
+        key: Float[Tensor, "B S d_model"],
+        value: Float[Tensor, "B S d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B H T S"]]:
+        """Let every query attend to every key that the mask, which broadcasts to (B, H, T, S), allows.
 
-        Args:
-            query: (B, T, d_model) float tensor.
-            key, value: (B, S, d_model) float tensors.
-            mask: bool tensor that broadcasts to (B, H, T, S).
-
-        Returns:
-            output: (B, T, d_model) tensor.
-            weights: (B, H, T, S) tensor, of every query head.
+        The output comes back, and the weights of every query head.
         """
         query_heads = split_heads(self.w_q(query), self.num_heads)  # (B, H, T, d_k)
         key_heads = self._shared(self.w_k(key))  # (B, H, S, d_k)
@@ -122,28 +123,29 @@ class GroupedQueryAttention(nn.Module):
         context, weights = scaled_dot_product_attention(query_heads, key_heads, value_heads, mask)
         return self.w_o(merge_heads(context)), weights
 
-    def _shared(self, projected):
+    def _shared(self, projected: Float[Tensor, "B S kv_width"]) -> Float[Tensor, "B H S d_k"]:
         """Cut into G heads, and give each to all query heads of its group."""
         heads = split_heads(projected, self.num_kv_heads)  # (B, G, S, d_k)
         return heads.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
 
 
-def online_softmax_attention(query, key, value, block_size, mask=None):
+def online_softmax_attention(
+    query: Float[Tensor, "... T d_k"],
+    key: Float[Tensor, "... S d_k"],
+    value: Float[Tensor, "... S d_v"],
+    block_size: int,
+    mask: Bool[Tensor, "..."] | None = None,
+) -> Float[Tensor, "... T d_v"]:
     """Scaled dot-product attention that never holds more than one block of scores.
 
     For every query it keeps the maximum m of the scores seen so far, and ℓ = Σ exp(ω - m) and
     o = Σ exp(ω - m) v over them. A block with a larger maximum m' rescales both by exp(m - m').
-    In the end the output is o / ℓ.
+    In the end the output is o / ℓ, or zero where all keys are hidden.
 
     Args:
-        query: (..., T, d_k) float tensor.
-        key: (..., S, d_k) float tensor.
-        value: (..., S, d_v) float tensor.
+        query, key, value: with the same leading axes.
         block_size: how many keys are looked at together; it need not divide S.
-        mask: bool tensor that broadcasts to (..., T, S), True = may attend; None hides nothing.
-
-    Returns:
-        (..., T, d_v) tensor; zeros where all keys are hidden.
+        mask: broadcasts to (..., T, S), True = may attend; None hides nothing.
 
     Source: Milakov and Gimelshein (2018), algorithm 3, for m and ℓ; Rabe and Staats (2021), section 2,
     and Dao et al. (2022), section 3.1, algorithm 1, for o.

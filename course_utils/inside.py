@@ -5,28 +5,32 @@ The model is a `course_utils.modern.ModernLanguageModel`, or one with the same p
 looks at it in eval mode and leaves it as it was, also after an error.
 """
 
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
 from course_utils.evaluation import evaluating
 from course_utils.masks import causal_mask
 
 
-def induction_score(weights, period, start=0):
+def induction_score(
+    weights: Float[Tensor, "B H T T"], period: int, start: int = 0
+) -> Float[Tensor, "H"]:
     """How much each head looks at the word that followed the same word earlier.
 
     The tokens from `start` on are a block of `period` tokens that is repeated. For a query i of a
     later copy, the score is the sum of its weights on the keys i - m · period + 1, m = 1, 2, …, which
-    are the words after earlier copies of the token i.
+    are the words after earlier copies of the token i. The result is the mean over sentences and over
+    the queries start + period … T - 1.
 
     Args:
-        weights: (B, H, T, T) float tensor, queries as rows.
+        weights: queries as rows.
         period: length of the block, 2 or more; the last copy may be cut short.
         start: place of the first token of the first copy.
-
-    Returns:
-        (H,) tensor, the mean over sentences and over the queries start + period … T - 1.
 
     Raises:
         ValueError: no token is repeated, because start + period ≥ T.
@@ -47,20 +51,20 @@ def induction_score(weights, period, start=0):
     return sums[:, :, start + period :].mean(dim=(0, 2))
 
 
-def ablate_heads(model, token_ids, heads, means=None):
+def ablate_heads(
+    model: Any,
+    token_ids: Int[Tensor, "B T"],
+    heads: Collection[tuple[int, int]],
+    means: Float[Tensor, "L H d_k"] | None = None,
+) -> Float[Tensor, "B T V"]:
     """The logits when some heads say nothing, or always the same.
 
     What these heads hand to `w_o` becomes zero, or their mean, and the rest of the pass goes on from
     there, so later layers see the change.
 
     Args:
-        model: see above.
-        token_ids: (B, T) int64 tensor.
         heads: list, tuple or set of pairs (layer, head), counted from 0.
-        means: None, or an (L, H, d_k) tensor of what each head says on average.
-
-    Returns:
-        (B, T, V) tensor of logits.
+        means: what each head says on average; None is zero.
 
     Raises:
         ValueError: a pair is outside the model.
@@ -91,17 +95,18 @@ def ablate_heads(model, token_ids, heads, means=None):
         return model(token_ids)
 
 
-def patch_activation(model, clean_ids, corrupted_ids, layer, position):
+def patch_activation(
+    model: Any,
+    clean_ids: Int[Tensor, "B T"],
+    corrupted_ids: Int[Tensor, "B T"],
+    layer: int,
+    position: int,
+) -> Float[Tensor, "B T V"]:
     """The logits of a corrupted run into which one vector of a clean run is put.
 
     Args:
-        model: see above.
-        clean_ids, corrupted_ids: (B, T) int64 tensors.
         layer: whose input is replaced, counted from 0.
         position: the place that is replaced, counted from 0.
-
-    Returns:
-        (B, T, V) tensor of logits.
 
     Raises:
         ValueError: the two runs have different shapes, or layer or position is outside.
@@ -132,16 +137,11 @@ def patch_activation(model, clean_ids, corrupted_ids, layer, position):
             return model(corrupted_ids)
 
 
-def logit_lens(model, token_ids):
-    """What the model would say next if it stopped after each layer.
+def logit_lens(model: Any, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "rows B T V"]:
+    """What the model would say next if it stopped after each layer, as logits.
 
-    Args:
-        model: see above.
-        token_ids: (B, T) int64 tensor.
-
-    Returns:
-        (L + 1, B, T, V) tensor of logits: row 0 of the embeddings, row l of the stream after layer l.
-        The last row is what the model says.
+    There are L + 1 rows: row 0 of the embeddings, row l of the stream after layer l. The last row is
+    what the model says.
 
     Source: nostalgebraist (2020).
     """
@@ -149,8 +149,8 @@ def logit_lens(model, token_ids):
         return torch.stack([model.unembed(x) for x in streams(model, token_ids)])
 
 
-def streams(model, token_ids):
-    """The stream before the first layer and after each one: a list of L + 1 (B, T, D) tensors."""
+def streams(model: Any, token_ids: Int[Tensor, "B T"]) -> list[Float[Tensor, "B T D"]]:
+    """The stream before the first layer and after each one: L + 1 tensors."""
     mask = causal_mask(token_ids.shape[1], token_ids.device)
     found = [model.embed(token_ids)]
     for layer in model.layers:
@@ -159,7 +159,7 @@ def streams(model, token_ids):
 
 
 @contextmanager
-def _before(changes):
+def _before(changes: dict[nn.Module, Callable[..., Any]]) -> Iterator[None]:
     """Within this context the input of each of these modules is changed by its function."""
     hooks = [module.register_forward_pre_hook(change) for module, change in changes.items()]
     try:

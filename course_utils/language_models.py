@@ -4,11 +4,13 @@ Shapes: B batch, T length, V vocabulary, D = d_model. Masks are bool, True = may
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
 
 from course_utils.layers import TransformerLayer
 from course_utils.masks import causal_mask
@@ -39,7 +41,16 @@ class MaskedLanguageModel(nn.Module):
     Source: Devlin et al. (2019), section 3.
     """
 
-    def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff, dropout=0.1, max_len=128):
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        max_len: int = 128,
+    ):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = nn.Embedding(max_len, d_model)
@@ -51,14 +62,8 @@ class MaskedLanguageModel(nn.Module):
         for table in (self.embedding, self.position_embedding):
             nn.init.normal_(table.weight, std=d_model**-0.5)
 
-    def forward(self, token_ids):
-        """Score every word of the vocabulary at every place.
-
-        Args:
-            token_ids: (B, T) int64 tensor.
-
-        Returns:
-            (B, T, V) float tensor of logits, without softmax.
+    def forward(self, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        """Score every word of the vocabulary at every place: logits, without softmax.
 
         Raises:
             ValueError: the sequence is longer than max_len.
@@ -78,7 +83,7 @@ class MaskedLanguageModel(nn.Module):
             x = layer(x, mask)  # (B, T, D)
         return x @ self.embedding.weight.T  # (B, T, V)
 
-    def _mask(self, length, device):
+    def _mask(self, length: int, device: torch.device) -> Bool[Tensor, "T T"] | None:
         return None
 
 
@@ -92,25 +97,26 @@ class CausalLanguageModel(MaskedLanguageModel):
     Source: Radford et al. (2018), section 3.1, eq. 2, and section 4.1.
     """
 
-    def _mask(self, length, device):
+    def _mask(self, length: int, device: torch.device) -> Bool[Tensor, "T T"]:
         return causal_mask(length, device)
 
 
 # -------------------------------------------------------------------------------- how they learn
 
 
-def next_token_loss(logits, token_ids, pad_id=0):
-    """How surprised a causal language model is by the next token, on average.
+def next_token_loss(
+    logits: Float[Tensor, "B T V"], token_ids: Int[Tensor, "B T"], pad_id: int = 0
+) -> Float[Tensor, ""]:
+    """How surprised a causal language model is by the next token, on average, in nats.
 
     loss = mean of -ln p(u_(t + 1) | u_0, …, u_t) over all targets of the batch that are no padding
 
-    Args:
-        logits: (B, T, V) float tensor; row t is for token t + 1, and the last row is not used.
-        token_ids: (B, T) int64 tensor, T ≥ 2.
-        pad_id: the id of padding, which is never asked for.
+    Its exp is the perplexity.
 
-    Returns:
-        a tensor without axes, in nats. Its exp is the perplexity.
+    Args:
+        logits: row t is for token t + 1, and the last row is not used.
+        token_ids: with T ≥ 2.
+        pad_id: the id of padding, which is never asked for.
 
     Source: Radford et al. (2018), section 3.1, eq. 1, as a mean.
     """
@@ -118,23 +124,29 @@ def next_token_loss(logits, token_ids, pad_id=0):
     return F.cross_entropy(rows, targets, ignore_index=pad_id)
 
 
-def mask_words(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
+def mask_words(
+    token_ids: Int[Tensor, "B T"],
+    mask_id: int,
+    vocab_size: int,
+    special_ids: tuple[int, ...],
+    share: float = 0.15,
+    generator: torch.Generator | None = None,
+) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
     """Choose words that a masked language model has to fill in, and hide most of them.
 
     Each word is chosen by itself, with probability `share`. Of the chosen ones 80 % become
     `mask_id`, 10 % a random id and 10 % stay, again each by itself.
 
     Args:
-        token_ids: (B, T) int64 tensor.
         mask_id: the id that hides a word.
         vocab_size: V; random ids are drawn from 0 … V - 1.
-        special_ids: a tuple of ids that are never chosen, such as padding.
+        special_ids: ids that are never chosen, such as padding.
         share: probability that a word is chosen.
-        generator: a `torch.Generator`; None is torch's own.
+        generator: None is torch's own.
 
     Returns:
-        inputs: (B, T) int64 tensor, what the model reads, in new memory.
-        targets: (B, T) int64 tensor: the original id where a word was chosen, `IGNORED` elsewhere.
+        inputs: what the model reads, in new memory.
+        targets: the original id where a word was chosen, `IGNORED` elsewhere.
 
     Source: Devlin et al. (2019), section 3.1 and appendix A.1.
     """
@@ -156,18 +168,20 @@ def mask_words(token_ids, mask_id, vocab_size, special_ids, share=0.15, generato
 # -------------------------------------------------------------------------------- how they write
 
 
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+def next_token_probabilities(
+    logits: Float[Tensor, "B V"],
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Float[Tensor, "B V"]:
     """What a next word is drawn from, after temperature, top-k and top-p, in this order.
 
     Args:
-        logits: (B, V) float tensor; -∞ is never drawn.
+        logits: -∞ is never drawn.
         temperature: what logits are divided by; 0 leaves the likeliest word alone.
         top_k: how many of the likeliest words stay; None is all.
         top_p: of what is left, renormalised, the smallest set of likeliest words whose
             probabilities sum to this or more stays, so at least one; None is all.
-
-    Returns:
-        (B, V) tensor of probabilities.
 
     Raises:
         ValueError: temperature < 0, top_k < 1, or top_p outside (0, 1].
@@ -202,18 +216,18 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 @torch.no_grad()
-def sample_next(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+def sample_next(
+    logits: Float[Tensor, "B V"],
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, "B"]:
     """Draw the next word of every row.
 
     Args:
-        logits, temperature, top_k, top_p: as for `next_token_probabilities`.
-        generator: a `torch.Generator`; None is torch's own.
-
-    Returns:
-        (B,) int64 tensor.
-
-    Raises:
-        ValueError: as `next_token_probabilities`.
+        logits, temperature, top_k, top_p: as for `next_token_probabilities`, which also says what is raised.
+        generator: None is torch's own.
     """
     probabilities = next_token_probabilities(logits, temperature, top_k, top_p)
     return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)
@@ -222,19 +236,19 @@ def sample_next(logits, temperature=1.0, top_k=None, top_p=None, generator=None)
 # -------------------------------------------------------------------------------------- subwords
 
 
-def learn_merges(word_counts, num_merges):
+def learn_merges(word_counts: dict[str, int], num_merges: int) -> list[tuple[str, str]]:
     """Byte-pair encoding: which neighbouring symbols to join, the most frequent pair first.
 
     Every word begins as its letters. In each round the pair that stands next to each other most
     often, in all words and as often as these occur, becomes one symbol.
 
     Args:
-        word_counts: dict from words to how often each occurs.
+        word_counts: how often each word occurs.
         num_merges: how many rounds at most; there are fewer when no pair is left.
 
     Returns:
-        list of pairs (left, right) of strings, in the order in which they were merged. Of several
-        pairs that are equally frequent the smallest comes first.
+        Pairs (left, right) in the order in which they were merged. Of several pairs that are
+        equally frequent the smallest comes first.
 
     Source: Sennrich et al. (2016), section 3.2, algorithm 1, without the end-of-word symbol.
     """
@@ -260,15 +274,11 @@ def learn_merges(word_counts, num_merges):
     return merges
 
 
-def apply_merges(word, merges):
-    """Cut a word into the symbols of byte-pair encoding.
+def apply_merges(word: str, merges: Iterable[tuple[str, str]]) -> list[str]:
+    """Cut a word into the symbols of byte-pair encoding, whose concatenation is the word.
 
-    Args:
-        word: a string.
-        merges: from `learn_merges`; applied one after the other, in their order.
-
-    Returns:
-        list of strings whose concatenation is the word. Letters that no merge knows stay letters.
+    The merges, from `learn_merges`, are applied one after the other, in their order. Letters that no
+    merge knows stay letters.
     """
     symbols = list(word)
     for pair in merges:
@@ -276,7 +286,7 @@ def apply_merges(word, merges):
     return symbols
 
 
-def _joined(symbols, pair):
+def _joined(symbols: list[str], pair: tuple[str, str]) -> list[str]:
     """Join a pair wherever it stands, from left to right and without overlap."""
     joined, place = [], 0
     while place < len(symbols):

@@ -5,9 +5,11 @@ d_k = d_model / H. Masks are bool, True = may attend, see `course_utils.attentio
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
-from torch import nn
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
 
 from course_utils.attention import MultiHeadAttention
 
@@ -25,14 +27,14 @@ class PositionwiseFeedForward(nn.Module):
     Source: Vaswani et al. (2017), section 3.3, eq. 2.
     """
 
-    def __init__(self, d_model, d_ff, dropout=0.1):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1):
         super().__init__()
         self.w_1 = nn.Linear(d_model, d_ff)
         self.w_2 = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x):
-        """Transform each position: (..., D) float tensor → (..., D)."""
+    def forward(self, x: Float[Tensor, "... D"]) -> Float[Tensor, "... D"]:
+        """Transform each position."""
         hidden = torch.relu(self.w_1(x))  # (..., d_ff)
         return self.w_2(self.dropout(hidden))  # (..., D)
 
@@ -51,14 +53,14 @@ class LayerNorm(nn.Module):
     Source: Ba, Kiros and Hinton (2016), eq. 3 and 4.
     """
 
-    def __init__(self, features, eps=1e-5):
+    def __init__(self, features: int, eps: float = 1e-5):
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(features))
         self.bias = nn.Parameter(torch.zeros(features))
 
-    def forward(self, x):
-        """Normalise the last axis: (..., features) float tensor → the same shape."""
+    def forward(self, x: Float[Tensor, "... features"]) -> Float[Tensor, "... features"]:
+        """Normalise the last axis."""
         centred = x - x.mean(dim=-1, keepdim=True)  # (..., features)
         variance = centred.square().mean(dim=-1, keepdim=True)  # (..., 1)
         return centred / torch.sqrt(variance + self.eps) * self.weight + self.bias
@@ -77,40 +79,40 @@ class SelfAttentionWithDropoutAndNorm(nn.Module):
     Source: Vaswani et al. (2017), eq. 1; Srivastava et al. (2014), section 4; Ba et al. (2016).
     """
 
-    def __init__(self, features, dropout_rate=0.1):
+    def __init__(self, features: int, dropout_rate: float = 0.1):
         super().__init__()
         self.dropout = nn.Dropout(dropout_rate)
         self.layer_norm = LayerNorm(features)
 
-    def forward(self, query, key, value):
-        """Attend, drop, average, normalise.
-
-        Args:
-            query: (B, T, d_k) float tensor.
-            key: (B, S, d_k) float tensor.
-            value: (B, S, features) float tensor.
-
-        Returns:
-            (B, T, features) tensor.
-        """
+    def forward(
+        self,
+        query: Float[Tensor, "B T d_k"],
+        key: Float[Tensor, "B S d_k"],
+        value: Float[Tensor, "B S features"],
+    ) -> Float[Tensor, "B T features"]:
+        """Attend, drop, average, normalise."""
         scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])  # (B, T, S)
         weights = self.dropout(scores.softmax(dim=-1))  # (B, T, S)
         return self.layer_norm(weights @ value)  # (B, T, features)
 
 
-def row_sums_under_dropout(weights, rate, draws, generator=None):
+def row_sums_under_dropout(
+    weights: Float[Tensor, "T S"],
+    rate: float,
+    draws: int,
+    generator: torch.Generator | None = None,
+) -> tuple[Float[Tensor, "T"], Float[Tensor, "T"]]:
     """Sum each row of weights after inverted dropout, and tell mean and spread over many draws.
 
     Over all draws, the sum of row i has the mean Σ_j w_ij and the variance p / (1 − p) · Σ_j w_ij².
 
     Args:
-        weights: (T, S) float tensor.
         rate: p, the probability of a zero, at least 0 and less than 1.
         draws: number of masks, 1 or more; every weight of every mask is drawn independently.
-        generator: a `torch.Generator` to draw from; None takes torch's own.
+        generator: what to draw from; None takes torch's own.
 
     Returns:
-        mean, std: (T,) tensors, over the draws; the variance is divided by their number.
+        Mean and standard deviation over the draws; the variance is divided by their number.
 
     Source: Srivastava et al. (2014), section 4; the variance is derived in lecture 7.
     """
@@ -139,7 +141,14 @@ class TransformerLayer(nn.Module):
     Source: Vaswani et al. (2017), section 3.1 and figure 1, left; Xiong et al. (2020), table 1.
     """
 
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1, norm_first=False):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        norm_first: bool = False,
+    ):
         super().__init__()
         self.self_attn = MultiHeadAttention(d_model, num_heads)
         self.feed_forward = PositionwiseFeedForward(d_model, d_ff, dropout)
@@ -149,16 +158,10 @@ class TransformerLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
-    def forward(self, x, mask=None):
-        """Pass a sequence through the layer.
-
-        Args:
-            x: (B, T, D) float tensor.
-            mask: bool tensor that broadcasts to (B, H, T, T), True = may attend.
-
-        Returns:
-            (B, T, D) tensor.
-        """
+    def forward(
+        self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "B T D"]:
+        """Pass a sequence through the layer. The mask broadcasts to (B, H, T, T), True = may attend."""
         if self.norm_first:
             normed = self.layer_norm1(x)  # (B, T, D)
             attended, _ = self.self_attn(normed, normed, normed, mask)  # (B, T, D)
@@ -187,7 +190,7 @@ class DecoderLayer(nn.Module):
     Source: Vaswani et al. (2017), section 3.1 and figure 1, right.
     """
 
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1):
         super().__init__()
         self.self_attn = MultiHeadAttention(d_model, num_heads)
         self.cross_attn = MultiHeadAttention(d_model, num_heads)
@@ -197,17 +200,19 @@ class DecoderLayer(nn.Module):
         self.layer_norm3 = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B S D"],
+        self_mask: Bool[Tensor, "..."] | None = None,
+        memory_mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "B T D"]:
         """Pass a sequence through the layer.
 
         Args:
-            x: (B, T, D) float tensor.
-            memory: (B, S, D) float tensor, the encoder's output.
-            self_mask: bool, broadcasts to (B, H, T, T). None hides nothing, not even the future.
-            memory_mask: bool, broadcasts to (B, H, T, S).
-
-        Returns:
-            (B, T, D) tensor.
+            memory: the encoder's output.
+            self_mask: broadcasts to (B, H, T, T). None hides nothing, not even the future.
+            memory_mask: broadcasts to (B, H, T, S).
         """
         attended, _ = self.self_attn(x, x, x, self_mask)  # (B, T, D)
         x = self.layer_norm1(x + self.dropout(attended))
@@ -215,26 +220,30 @@ class DecoderLayer(nn.Module):
         x = self.layer_norm2(x + self.dropout(attended))
         return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
 
-    def step(self, x, past, memory_heads, self_mask=None, memory_mask=None):
+    def step(
+        self,
+        x: Float[Tensor, "B 1 D"],
+        past: Sequence[Float[Tensor, "B H t d_k"]] | None,
+        memory_heads: tuple[Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_k"]],
+        self_mask: Bool[Tensor, "..."] | None = None,
+        memory_mask: Bool[Tensor, "..."] | None = None,
+    ) -> tuple[Float[Tensor, "B 1 D"], Sequence[Float[Tensor, "B H longer d_k"]]]:
         """`forward` for one further position, with what earlier steps computed kept in a cache.
 
         Causal self-attention makes this possible: a position never changes when more follow.
 
         Args:
-            x: (B, 1, D) float tensor, the new position.
-            past: key and value heads of the positions before it, two (B, H, t, d_k) tensors;
-                None at the first position.
-            memory_heads: `cross_attn.project_memory(memory, memory)`, two (B, H, S, d_k) tensors.
-            self_mask: bool, broadcasts to (B, H, 1, t + 1).
-            memory_mask: bool, broadcasts to (B, H, 1, S).
+            past: key and value heads of the t positions before it; None at the first position.
+            memory_heads: `cross_attn.project_memory(memory, memory)`.
+            self_mask: broadcasts to (B, H, 1, t + 1).
+            memory_mask: broadcasts to (B, H, 1, S).
 
         Returns:
-            x: (B, 1, D) tensor.
-            past: two (B, H, t + 1, d_k) tensors for the next step.
+            x, and the past of the next step, which is longer by one position.
         """
         heads = self.self_attn.project_memory(x, x)  # two (B, H, 1, d_k)
         if past is not None:
-            heads = [torch.cat(pair, dim=2) for pair in zip(past, heads, strict=True)]
+            heads = [torch.cat(pair, dim=2) for pair in zip(past, heads, strict=True)]  # type: ignore[assignment]
         attended, _ = self.self_attn.attend(x, *heads, self_mask)  # (B, 1, D)
         x = self.layer_norm1(x + self.dropout(attended))
         attended, _ = self.cross_attn.attend(x, *memory_heads, memory_mask)  # (B, 1, D)

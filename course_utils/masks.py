@@ -9,38 +9,31 @@ for the heads, so that one mask serves all of them.
 """
 
 import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
 
 
-def causal_mask(size, device=None):
+def causal_mask(
+    size: int, device: torch.device | str | None = None
+) -> Bool[Tensor, "{size} {size}"]:
     """A position sees itself and what came before it, never the future.
 
     mask[i, j] = (j ≤ i)
 
-    Args:
-        size: T, the number of positions.
-        device: where to put the mask; None is PyTorch's default device.
-
-    Returns:
-        (T, T) bool tensor, True on and below the diagonal.
+    A device of None is PyTorch's default device.
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """
     return torch.ones(size, size, dtype=torch.bool, device=device).tril()
 
 
-def padding_mask(token_ids, pad_id=0):
+def padding_mask(token_ids: Int[Tensor, "B S"], pad_id: int = 0) -> Bool[Tensor, "B 1 1 S"]:
     """No query may attend to padding.
 
     mask[b, 0, 0, j] = (token_ids[b, j] ≠ pad_id)
 
-    Only keys are masked: a pad's own row is dropped later, by the loss.
-
-    Args:
-        token_ids: (B, S) int64 tensor.
-        pad_id: the id that fills up short sentences.
-
-    Returns:
-        (B, 1, 1, S) bool tensor on the same device.
+    Only keys are masked: a pad's own row is dropped later, by the loss. `pad_id` is the id that
+    fills up short sentences. The mask is on the ids' device.
 
     Raises:
         ValueError: token_ids does not have the two axes (B, S).
@@ -49,17 +42,12 @@ def padding_mask(token_ids, pad_id=0):
     return (token_ids != pad_id)[:, None, None, :]
 
 
-def decoder_mask(token_ids, pad_id=0):
-    """What a decoder may see: neither the future nor padding.
+def decoder_mask(token_ids: Int[Tensor, "B T"], pad_id: int = 0) -> Bool[Tensor, "B 1 T T"]:
+    """What a decoder may see of its input: neither the future nor padding.
 
     mask[b, 0, i, j] = (j ≤ i) and (token_ids[b, j] ≠ pad_id)
 
-    Args:
-        token_ids: (B, T) int64 tensor, the decoder's input.
-        pad_id: the id that fills up short sentences.
-
-    Returns:
-        (B, 1, T, T) bool tensor on the same device.
+    `pad_id` and the device are as for `padding_mask`.
 
     Raises:
         ValueError: token_ids does not have the two axes (B, T).
@@ -71,17 +59,17 @@ def decoder_mask(token_ids, pad_id=0):
     return not_padding & not_future  # (B, 1, T, T)
 
 
-def shift_right(target_ids, bos_id):
+def shift_right(target_ids: Int[Tensor, "B T"], bos_id: int) -> Int[Tensor, "B T"]:
     """The decoder's input during training: each position holds the word before its target.
 
     shifted[b, 0] = bos_id,  shifted[b, t] = target_ids[b, t - 1]
 
     Args:
-        target_ids: (B, T) int64 tensor, T ≥ 1: the words to be predicted.
+        target_ids: the words to be predicted, T ≥ 1.
         bos_id: the id that begins every sentence.
 
     Returns:
-        (B, T) int64 tensor in new memory. The last target is left out: nothing follows it.
+        Ids in new memory. The last target is left out: nothing follows it.
 
     Raises:
         ValueError: target_ids does not have the two axes (B, T).
@@ -93,7 +81,7 @@ def shift_right(target_ids, bos_id):
     return torch.cat([begin, target_ids[:, :-1]], dim=1)  # (B, T)
 
 
-def _check_ids(token_ids):
+def _check_ids(token_ids: Tensor) -> None:
     if token_ids.dim() != 2:
         raise ValueError(
             f"token ids need two axes, (batch, length), but have the shape "

@@ -6,7 +6,8 @@ bool, True = may attend.
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
 
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.evaluation import evaluating
@@ -27,35 +28,36 @@ class RMSNorm(nn.Module):
     Source: Zhang and Sennrich (2019), eq. 4; ε as in the code of Touvron et al. (2023).
     """
 
-    def __init__(self, features, eps=1e-6):
+    def __init__(self, features: int, eps: float = 1e-6):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(features))
         self.eps = eps
 
-    def forward(self, x):
-        """Normalise the last axis: (..., features) float tensor → (..., features)."""
+    def forward(self, x: Float[Tensor, "... features"]) -> Float[Tensor, "... features"]:
+        """Normalise the last axis."""
         mean_square = x.square().mean(dim=-1, keepdim=True)  # (..., 1)
         return x * torch.rsqrt(mean_square + self.eps) * self.weight
 
 
-def apply_rotary(x, positions, base=10000.0, factor=1.0):
+def apply_rotary(
+    x: Float[Tensor, "B H T d_k"],
+    positions: Int[Tensor, "T"] | Int[Tensor, "B T"],
+    base: float = 10000.0,
+    factor: float = 1.0,
+) -> Float[Tensor, "B H T d_k"]:
     """Turn each pair of neighbouring features by an angle that grows with the position.
 
     (x_2k, x_2k+1) ↦ (x_2k cos a - x_2k+1 sin a, x_2k sin a + x_2k+1 cos a),
     a = position / factor / base^(2k / d_k)
 
     Apply it to queries and keys, not to values. Their dot product then depends on the difference of
-    the two positions alone.
+    the two positions alone. Each row keeps its length.
 
     Args:
-        x: (B, H, T, d_k) float tensor, d_k even.
-        positions: int64 tensor, (T,) for all sentences or (B, T) with a row for each; every position
-            is 0 or more, in any order.
+        x: queries or keys; d_k is even.
+        positions: for all sentences or with a row for each; every position is 0 or more, in any order.
         base: how much slower each pair turns than the one before it.
         factor: by how much all positions are pressed together (position interpolation), 1 or more.
-
-    Returns:
-        (B, H, T, d_k) tensor, each row of the same length as before.
 
     Raises:
         ValueError: d_k is odd.
@@ -89,14 +91,14 @@ class SwiGLU(nn.Module):
     Source: Shazeer (2020), eq. 6; Touvron et al. (2023), section 2.2.
     """
 
-    def __init__(self, d_model, d_ff):
+    def __init__(self, d_model: int, d_ff: int):
         super().__init__()
         self.w_gate = nn.Linear(d_model, d_ff, bias=False)
         self.w_up = nn.Linear(d_model, d_ff, bias=False)
         self.w_down = nn.Linear(d_ff, d_model, bias=False)
 
-    def forward(self, x):
-        """Transform each position: (..., d_model) float tensor → (..., d_model)."""
+    def forward(self, x: Float[Tensor, "... D"]) -> Float[Tensor, "... D"]:
+        """Transform each position."""
         return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
 
 
@@ -116,7 +118,15 @@ class ModernBlock(nn.Module):
     Source: Touvron et al. (2023), section 2.2.
     """
 
-    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6, factor=1.0):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        base: float = 10000.0,
+        eps: float = 1e-6,
+        factor: float = 1.0,
+    ):
         super().__init__()
         if d_model % num_heads != 0:
             raise ValueError(
@@ -131,31 +141,31 @@ class ModernBlock(nn.Module):
         self.w_o = nn.Linear(d_model, d_model, bias=False)
         self.feed_forward = SwiGLU(d_model, d_ff)
 
-    def forward(self, x, mask=None, positions=None):
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        mask: Bool[Tensor, "..."] | None = None,
+        positions: Int[Tensor, "T"] | Int[Tensor, "B T"] | None = None,
+    ) -> Float[Tensor, "B T D"]:
         """Pass a sequence through the block.
 
         Args:
-            x: (B, T, D) float tensor.
-            mask: bool tensor that broadcasts to (B, H, T, T); None hides nothing.
-            positions: (T,) or (B, T) int64 tensor; None is 0 … T - 1.
-
-        Returns:
-            (B, T, D) tensor.
+            mask: broadcasts to (B, H, T, T); None hides nothing.
+            positions: as for `apply_rotary`; None is 0 … T - 1.
         """
         context, _ = self.attend(self.norm1(x), mask, positions)
         x = x + self.w_o(merge_heads(context))
         return x + self.feed_forward(self.norm2(x))
 
-    def attend(self, normed, mask=None, positions=None):
-        """What each head takes in, and from where.
+    def attend(
+        self,
+        normed: Float[Tensor, "B T D"],
+        mask: Bool[Tensor, "..."] | None = None,
+        positions: Int[Tensor, "T"] | Int[Tensor, "B T"] | None = None,
+    ) -> tuple[Float[Tensor, "B H T d_k"], Float[Tensor, "B H T T"]]:
+        """What each head takes in, before the heads are merged, and from where.
 
-        Args:
-            normed: (B, T, D) float tensor, after `norm1`.
-            mask, positions: as for `forward`.
-
-        Returns:
-            context: (B, H, T, d_k) tensor, before the heads are merged.
-            weights: (B, H, T, T) tensor.
+        `normed` comes from `norm1`; mask and positions are as for `forward`.
         """
         if positions is None:
             positions = torch.arange(normed.shape[1], device=normed.device)
@@ -190,17 +200,17 @@ class ModernLanguageModel(nn.Module):
 
     def __init__(
         self,
-        vocab_size,
-        d_model,
-        num_heads,
-        num_layers,
-        d_ff,
-        dropout=0.0,
+        vocab_size: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        dropout: float = 0.0,
         *,
-        base=10000.0,
-        eps=1e-6,
-        factor=1.0,
-        tied=True,
+        base: float = 10000.0,
+        eps: float = 1e-6,
+        factor: float = 1.0,
+        tied: bool = True,
     ):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
@@ -213,24 +223,17 @@ class ModernLanguageModel(nn.Module):
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
         self.head = None if tied else nn.Linear(d_model, vocab_size, bias=False)
 
-    def embed(self, token_ids):
-        """The stream before the first layer: (B, T) int64 tensor → (B, T, D)."""
+    def embed(self, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        """The stream before the first layer."""
         return self.dropout(self.embedding(token_ids))
 
-    def unembed(self, x):
-        """Logits from a stream: (..., D) float tensor → (..., V)."""
+    def unembed(self, x: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+        """Logits from a stream."""
         last = self.embedding if self.head is None else self.head
         return self.norm(x) @ last.weight.T
 
-    def forward(self, token_ids):
-        """Score every word of the vocabulary as the next one, at every place.
-
-        Args:
-            token_ids: (B, T) int64 tensor.
-
-        Returns:
-            (B, T, V) float tensor of logits, without softmax.
-        """
+    def forward(self, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        """Score every word of the vocabulary as the next one, at every place: logits, without softmax."""
         mask = causal_mask(token_ids.shape[1], token_ids.device)
         x = self.embed(token_ids)  # (B, T, D)
         for layer in self.layers:
@@ -238,16 +241,10 @@ class ModernLanguageModel(nn.Module):
         return self.unembed(x)
 
 
-def attention_maps(model, token_ids):
-    """Which word each head of each layer looks at.
-
-    Args:
-        model: a `ModernLanguageModel`; dropout is off while it is looked at.
-        token_ids: (B, T) int64 tensor.
-
-    Returns:
-        (L, B, H, T, T) tensor of weights.
-    """
+def attention_maps(
+    model: ModernLanguageModel, token_ids: Int[Tensor, "B T"]
+) -> Float[Tensor, "L B H T T"]:
+    """Which word each head of each layer looks at. Dropout is off while the model is looked at."""
     mask = causal_mask(token_ids.shape[1], token_ids.device)
     maps = []
     with evaluating(model):

@@ -3,23 +3,21 @@
 Shapes: B batch, T queries, S keys, H heads, D model width, d_k width of a head.
 """
 
+from typing import Any
+
 import torch
-from torch import nn
+from jaxtyping import Float, Float32, Int
+from torch import Tensor, nn
 
 # ------------------------------------------------------------------------- absolute: sinusoids
 
 
-def positional_encoding(length, d_model):
-    """One vector per position: sines and cosines from fast to slow.
+def positional_encoding(length: int, d_model: int) -> Float32[Tensor, "{length} {d_model}"]:
+    """One vector per position, counted from 0: sines and cosines from fast to slow.
 
     PE[pos, 2k] = sin(pos / 10000^(2k / d_model)),  PE[pos, 2k + 1] = cos of the same angle
 
-    Args:
-        length: number of positions, counted from 0.
-        d_model: width; if it is odd, the last column is a sine without its cosine.
-
-    Returns:
-        (length, d_model) float32 tensor.
+    If d_model is odd, the last column is a sine without its cosine.
 
     Source: Vaswani et al. (2017), section 3.5.
     """
@@ -50,20 +48,17 @@ class PositionalEncoding(nn.Module):
     Source: Vaswani et al. (2017), sections 3.5 and 5.4.
     """
 
-    def __init__(self, d_model, dropout=0.1, max_len=5000):
+    pe: Float[Tensor, "max_len d_model"]
+
+    def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("pe", positional_encoding(max_len, d_model), persistent=False)
 
-    def forward(self, x, start=0):
-        """Encode the positions start … start + T - 1.
+    def forward(self, x: Float[Tensor, "B T D"], start: int = 0) -> Float[Tensor, "B T D"]:
+        """Encode the positions start … start + T - 1; start is above 0 only where words arrive one by one.
 
-        Args:
-            x: (B, T, D) float tensor.
-            start: position of the first word; above 0 only where words arrive one by one.
-
-        Returns:
-            (B, T, D) tensor of x's dtype; x itself is left as it was.
+        The result has x's dtype; x itself is left as it was.
 
         Raises:
             ValueError: the sequence reaches beyond max_len.
@@ -77,7 +72,9 @@ class PositionalEncoding(nn.Module):
         return self.dropout(x + self.pe[start:end].to(x.dtype))  # (B, T, D)
 
 
-def visualize_positional_encodings(length, d_model=512, ax=None, cmap="RdBu"):
+def visualize_positional_encodings(
+    length: int, d_model: int = 512, ax: Any = None, cmap: str = "RdBu"
+) -> Any:
     """Draw the table of encodings: dimensions from left to right, positions from top to bottom.
 
     Args:
@@ -104,18 +101,12 @@ def visualize_positional_encodings(length, d_model=512, ax=None, cmap="RdBu"):
 # ------------------------------------------------------- relative: a number added to each score
 
 
-def relative_positions(query_length, key_length, device=None):
+def relative_positions(
+    query_length: int, key_length: int, device: torch.device | str | None = None
+) -> Int[Tensor, "{query_length} {key_length}"]:
     """How far to the right of each query each key stands.
 
     offset[i, j] = j - i
-
-    Args:
-        query_length: T, how many words ask.
-        key_length: S, how many words are looked at.
-        device: where to put the result.
-
-    Returns:
-        (T, S) int64 tensor.
 
     Source: Shaw et al. (2018), section 3.2.
     """
@@ -139,49 +130,41 @@ class RelativePositionBias(nn.Module):
         number per head instead of a vector).
     """
 
-    def __init__(self, num_heads, max_distance):
+    def __init__(self, num_heads: int, max_distance: int):
         super().__init__()
         self.max_distance = max_distance
         self.table = nn.Embedding(2 * max_distance + 1, num_heads)
         nn.init.zeros_(self.table.weight)  # at first, all offsets are alike
 
-    def forward(self, query_length, key_length):
-        """The bias for T queries and S keys: (H, T, S), of the parameters' dtype."""
+    def forward(
+        self, query_length: int, key_length: int
+    ) -> Float[Tensor, "H {query_length} {key_length}"]:
+        """The bias for T queries and S keys, of the parameters' dtype."""
         offsets = relative_positions(query_length, key_length, self.table.weight.device)  # (T, S)
         rows = offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
         return self.table(rows).permute(2, 0, 1)  # (T, S, H) → (H, T, S)
 
 
-def alibi_slopes(num_heads):
+def alibi_slopes(num_heads: int) -> Float32[Tensor, "{num_heads}"]:
     """How fast each head's attention fades with distance, without anything to learn.
 
-    slope_h = 2^(-8 h / H),  h = 1 … H
+    slope_h = 2^(-8 h / H),  h = 1 … H, steepest first
 
-    Args:
-        num_heads: H, how many heads. The paper defines powers of two; the same formula serves any H here.
-
-    Returns:
-        (H,) float32 tensor, steepest first.
+    The paper defines powers of two; the same formula serves any H here.
 
     Source: Press et al. (2022), section 3.
     """
     return 2.0 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)
 
 
-def alibi_bias(num_heads, query_length, key_length):
+def alibi_bias(
+    num_heads: int, query_length: int, key_length: int
+) -> Float32[Tensor, "{num_heads} {query_length} {key_length}"]:
     """Attention with linear biases: a penalty on the score that grows with distance.
 
     bias[h, i, j] = -slope_h · |j - i|
 
     The paper looks to the left only, where |j - i| = i - j.
-
-    Args:
-        num_heads: H, how many heads.
-        query_length: T, how many words ask.
-        key_length: S, how many words are looked at.
-
-    Returns:
-        (H, T, S) float32 tensor.
 
     Source: Press et al. (2022), section 3.
     """
@@ -192,21 +175,15 @@ def alibi_bias(num_heads, query_length, key_length):
 # --------------------------------------------------- relative: queries and keys that are turned
 
 
-def rotate(x, start=0):
+def rotate(x: Float[Tensor, "... T d_k"], start: int = 0) -> Float[Tensor, "... T d_k"]:
     """Rotary encoding: turn each pair of features by an angle that grows with the position.
 
     (x_2k, x_2k+1) ↦ (x_2k cos a - x_2k+1 sin a, x_2k sin a + x_2k+1 cos a),
-    a = pos / 10000^(2k / d_k)
+    a = pos / 10000^(2k / d_k), pos = start … start + T - 1
 
     Apply it to queries and keys, not to values. The dot product of a query turned by its
     position and a key turned by its own depends on the difference of the two positions alone.
-
-    Args:
-        x: (..., T, d_k) float tensor, d_k even.
-        start: position of the first row.
-
-    Returns:
-        Tensor like x, each row of the same length as before.
+    Each row keeps its length.
 
     Raises:
         ValueError: d_k is odd.

@@ -1,13 +1,14 @@
 """Translation with recurrent networks: through one fixed vector, or with attention.
 
-Shapes: B batch, S source length, T target length, E embedding width, h width of a recurrent
+Shapes: B batch, S source length, T target length, E embedding width, d_h width of a recurrent
 state (one direction), V target vocabulary. Masks are bool, True = may attend.
 """
 
 from typing import NamedTuple
 
 import torch
-from torch import nn
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from course_utils.attention import BahdanauAttention
@@ -17,10 +18,10 @@ from course_utils.evaluation import evaluating
 class Source(NamedTuple):
     """What the encoder hands to the decoder."""
 
-    annotations: torch.Tensor  # (B, S, 2d_h): one vector per word
-    summary: torch.Tensor  # (B, 2d_h): the states after the last word read in each direction
-    mask: torch.Tensor  # (B, S): False at padding
-    keys: torch.Tensor | None  # (B, S, attention_dim): U h_j, the same for all steps
+    annotations: Float[Tensor, "B S 2*d_h"]  # one vector per word
+    summary: Float[Tensor, "B 2*d_h"]  # the states after the last word read in each direction
+    mask: Bool[Tensor, "B S"]  # False at padding
+    keys: Float[Tensor, "B S attention_dim"] | None  # U h_j, the same for all steps
 
 
 class Seq2Seq(nn.Module):
@@ -37,7 +38,7 @@ class Seq2Seq(nn.Module):
     Args:
         src_vocab, tgt_vocab: numbers of words in the two languages.
         embedding_dim: E, width of a word's embedding.
-        hidden_dim: h.
+        hidden_dim: d_h.
         attention_dim: width of the network that scores words; None for the model without
             attention.
         pad_id: the id that fills up short sentences, in both languages.
@@ -47,7 +48,13 @@ class Seq2Seq(nn.Module):
     """
 
     def __init__(
-        self, src_vocab, tgt_vocab, embedding_dim, hidden_dim, attention_dim=None, pad_id=0
+        self,
+        src_vocab: int,
+        tgt_vocab: int,
+        embedding_dim: int,
+        hidden_dim: int,
+        attention_dim: int | None = None,
+        pad_id: int = 0,
     ):
         super().__init__()
         self.pad_id = pad_id
@@ -61,18 +68,19 @@ class Seq2Seq(nn.Module):
         self.decoder = nn.GRUCell(embedding_dim + 2 * hidden_dim, hidden_dim)
         self.generator = nn.Linear(3 * hidden_dim, tgt_vocab)
 
-    def forward(self, src, tgt):
+    def forward(
+        self, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B T S"] | None]:
         """Score every next word of known translations (teacher forcing).
 
         At each step the decoder is given the true previous word, whatever it would have written.
 
         Args:
-            src: (B, S) int64 tensor, padded at the end, at least one word per row.
-            tgt: (B, T) int64 tensor, already shifted: it begins with the start symbol.
+            src: padded at the end, at least one word per row.
+            tgt: already shifted: it begins with the start symbol.
 
         Returns:
-            logits: (B, T, V) tensor; [:, t] is for the word after tgt[:, t].
-            weights: (B, T, S) tensor, or None without attention.
+            Logits, of which [:, t] is for the word after tgt[:, t], and weights, None without attention.
         """
         source = self.encode(src)
         embedded = self.tgt_embedding(tgt)  # (B, T, E)
@@ -80,13 +88,13 @@ class Seq2Seq(nn.Module):
         features, weights = [], []
         for previous_word in embedded.unbind(dim=1):  # (B, E)
             state, context, step_weights = self._advance(previous_word, state, source)
-            features.append(torch.cat([state, context], dim=-1))  # (B, 3h)
+            features.append(torch.cat([state, context], dim=-1))  # (B, 3d_h)
             weights.append(step_weights)  # (B, S)
         logits = self.generator(torch.stack(features, dim=1))  # (B, T, V)
         return logits, None if self.attention is None else torch.stack(weights, dim=1)
 
-    def encode(self, src):
-        """Read source sentences: (B, S) int64 ids → `Source`."""
+    def encode(self, src: Int[Tensor, "B S"]) -> Source:
+        """Read source sentences."""
         mask = src != self.pad_id  # (B, S)
         # Packed, so that the backward direction starts at the last word and not in the padding.
         packed = pack_padded_sequence(
@@ -95,35 +103,37 @@ class Seq2Seq(nn.Module):
             batch_first=True,
             enforce_sorted=False,
         )
-        states, last_states = self.encoder(packed)  # last_states: (2, B, h)
+        states, last_states = self.encoder(packed)  # last_states: (2, B, d_h)
         annotations, _ = pad_packed_sequence(states, batch_first=True, total_length=src.shape[1])
         summary = torch.cat([last_states[0], last_states[1]], dim=-1)  # (B, 2d_h)
         keys = None if self.attention is None else self.attention.U(annotations)
         return Source(annotations, summary, mask, keys)
 
-    def start(self, source):
-        """The decoder's state before the first word: `Source` → (B, d_h)."""
+    def start(self, source: Source) -> Float[Tensor, "B d_h"]:
+        """The decoder's state before the first word."""
         return torch.tanh(self.initial_state(source.summary))
 
-    def step(self, previous_ids, state, source):
+    def step(
+        self, previous_ids: Int[Tensor, "B"], state: Float[Tensor, "B d_h"], source: Source
+    ) -> tuple[Float[Tensor, "B V"], Float[Tensor, "B d_h"], Float[Tensor, "B S"] | None]:
         """Score the next word of a translation that is being written.
 
         Args:
-            previous_ids: (B,) int64 tensor, the word written last.
-            state: (B, d_h) tensor, from `start` or from the step before.
+            previous_ids: the word written last.
+            state: from `start` or from the step before.
             source: from `encode`.
 
         Returns:
-            logits: (B, V) tensor.
-            state: (B, d_h) tensor for the next step.
-            weights: (B, S) tensor, or None without attention.
+            Logits, the state for the next step, and weights, None without attention.
         """
         previous_word = self.tgt_embedding(previous_ids)  # (B, E)
         state, context, weights = self._advance(previous_word, state, source)
         return self.generator(torch.cat([state, context], dim=-1)), state, weights
 
-    def _advance(self, previous_word, state, source):
-        """One step of the decoder: new state (B, d_h), context (B, 2d_h), weights (B, S) or None."""
+    def _advance(
+        self, previous_word: Float[Tensor, "B E"], state: Float[Tensor, "B d_h"], source: Source
+    ) -> tuple[Float[Tensor, "B d_h"], Float[Tensor, "B 2*d_h"], Float[Tensor, "B S"] | None]:
+        """One step of the decoder: new state, context, and weights or None."""
         context, weights = source.summary, None  # (B, 2d_h)
         if self.attention is not None:
             context, weights = self.attention.attend(
@@ -133,7 +143,9 @@ class Seq2Seq(nn.Module):
         return state, context, weights
 
 
-def translate(model, src, bos_id, eos_id, max_len):
+def translate(
+    model: Seq2Seq, src: Int[Tensor, "B S"], bos_id: int, eos_id: int, max_len: int
+) -> tuple[Int[Tensor, "B L"], Float[Tensor, "B L-1 S"] | None]:
     """Write the most probable next word, again and again (inference).
 
     y_t = argmax_v p(v | y_0 … y_(t-1), src)
@@ -141,16 +153,14 @@ def translate(model, src, bos_id, eos_id, max_len):
     Here the decoder reads its own words, so that one mistake may lead to the next.
 
     Args:
-        model: a `Seq2Seq`.
-        src: (B, S) int64 tensor, padded at the end.
+        src: padded at the end.
         bos_id: the id in column 0.
         eos_id: the id that ends a sentence; it is kept, and followed by padding.
-        max_len: the most columns to write, column 0 included.
+        max_len: the most columns to write, column 0 included: L ≤ max_len.
 
     Returns:
-        ids: (B, L) int64 tensor, L ≤ max_len.
-        weights: (B, L - 1, S) tensor, row t for the word ids[:, t + 1]; None without attention.
-            Rows after the end of a sentence mean nothing.
+        Ids, and weights, row t for the word ids[:, t + 1]; None without attention. Rows after the
+        end of a sentence mean nothing.
 
     Raises:
         ValueError: max_len is below 1.

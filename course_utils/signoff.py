@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -9,20 +10,13 @@ from importlib.metadata import PackageNotFoundError, version
 PACKAGES = ("torch", "numpy", "matplotlib", "nbgrader")
 
 
-def digest_of(cells):
-    """A short digest of code: the same cells give the same sixteen hexadecimal digits.
-
-    Args:
-        cells: strings, the source of the cells in the order in which they ran.
-
-    Returns:
-        A string of 16 characters.
-    """
+def digest_of(cells: Iterable[str]) -> str:
+    """A short digest of code: the same cells, in the order in which they ran, give the same 16 hexadecimal digits."""
     joined = "\0".join(cell.strip() for cell in cells if cell.strip())
     return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def signoff():
+def signoff() -> None:
     """Print the date, the system, the package versions and a digest of the code that was run.
 
     Host name, user name, MAC and IP address are left out on purpose: a notebook travels.
@@ -45,7 +39,7 @@ def signoff():
 
 
 @cache
-def installed_packages():
+def installed_packages() -> list[str]:
     """The packages a notebook stands on, each as a string "name version"."""
     found = []
     for package in PACKAGES:

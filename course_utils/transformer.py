@@ -5,14 +5,20 @@ W beam width, V target vocabulary. Masks are bool, True = may attend.
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
-from torch import nn
+from jaxtyping import Bool, Float, Int, Num
+from torch import Tensor, nn
 
 from course_utils.evaluation import evaluating
 from course_utils.layers import DecoderLayer, TransformerLayer
 from course_utils.masks import decoder_mask, padding_mask
 from course_utils.positional import PositionalEncoding
+
+Heads = Float[Tensor, "B H _ d_k"]
+Cache = list[tuple[Sequence[Heads] | None, tuple[Heads, Heads]]]  # keys and values: past, memory
 
 
 class Transformer(nn.Module):
@@ -35,15 +41,15 @@ class Transformer(nn.Module):
 
     def __init__(
         self,
-        src_vocab,
-        tgt_vocab,
-        d_model,
-        num_heads,
-        num_layers,
-        d_ff,
-        dropout=0.1,
-        max_len=128,
-        pad_id=0,
+        src_vocab: int,
+        tgt_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        max_len: int = 128,
+        pad_id: int = 0,
     ):
         super().__init__()
         self.d_model = d_model
@@ -63,40 +69,38 @@ class Transformer(nn.Module):
         for embedding in (self.src_embedding, self.tgt_embedding):
             nn.init.normal_(embedding.weight, std=d_model**-0.5)
 
-    def forward(self, src, tgt):
+    def forward(self, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Score every next word of known translations (teacher forcing).
 
         Args:
-            src: (B, S) int64 tensor, padded at the end.
-            tgt: (B, T) int64 tensor, already shifted: it begins with the start symbol.
+            src: padded at the end.
+            tgt: already shifted: it begins with the start symbol.
 
         Returns:
-            (B, T, V) float tensor of logits: [:, t] is for the word after tgt[:, t]. No softmax:
-            `nn.CrossEntropyLoss` takes logits.
+            Logits: [:, t] is for the word after tgt[:, t]. No softmax: `nn.CrossEntropyLoss` takes logits.
 
         Raises:
             ValueError: a sequence is longer than max_len, or ids lack one of the two axes.
         """
         return self.decode(tgt, self.encode(src), src)
 
-    def encode(self, src):
-        """Read source sentences: (B, S) int64 ids → memory, (B, S, D). Raises as `forward`."""
+    def encode(self, src: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+        """Read source sentences: ids → memory. Raises as `forward`."""
         mask = padding_mask(src, self.pad_id)  # (B, 1, 1, S)
         x = self._embed(self.src_embedding, src)  # (B, S, D)
         for layer in self.encoder_layers:
             x = layer(x, mask)  # (B, S, D)
         return x
 
-    def decode(self, tgt, memory, src):
-        """Score the word after each position of the target.
+    def decode(
+        self, tgt: Int[Tensor, "B T"], memory: Float[Tensor, "B S D"], src: Int[Tensor, "B S"]
+    ) -> Float[Tensor, "B T V"]:
+        """Score the word after each position of the target: logits. Raises as `forward`.
 
         Args:
-            tgt: (B, T) int64 tensor, already shifted.
-            memory: (B, S, D) float tensor, `encode(src)`.
-            src: (B, S) int64 tensor, needed to hide the source's padding.
-
-        Returns:
-            (B, T, V) tensor of logits. Raises as `forward`.
+            tgt: already shifted.
+            memory: `encode(src)`.
+            src: needed to hide the source's padding.
         """
         self_mask = decoder_mask(tgt, self.pad_id)  # (B, 1, T, T)
         memory_mask = padding_mask(src, self.pad_id)  # (B, 1, 1, S)
@@ -105,23 +109,24 @@ class Transformer(nn.Module):
             x = layer(x, memory, self_mask, memory_mask)  # (B, T, D)
         return self.generator(x)  # (B, T, V)
 
-    def start_cache(self, memory):
+    def start_cache(self, memory: Float[Tensor, "B S D"]) -> Cache:
         """What `step` keeps: for each decoder layer, its past (none yet) and its memory heads."""
         return [
             (None, layer.cross_attn.project_memory(memory, memory)) for layer in self.decoder_layers
         ]
 
-    def step(self, tgt, cache, src):
+    def step(
+        self, tgt: Int[Tensor, "B t"], cache: Cache, src: Int[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B V"], Cache]:
         """`decode` for the last position alone; `cache` holds what the others left behind.
 
         Args:
-            tgt: (B, t) int64 tensor, all ids so far; only the last column is new.
+            tgt: all ids so far; only the last column is new.
             cache: from `start_cache`, or from the step before.
-            src: (B, S) int64 tensor.
+            src: needed to hide the source's padding.
 
         Returns:
-            logits: (B, V) tensor, `decode(tgt, memory, src)[:, -1]`.
-            cache: for the next step.
+            Logits, which are `decode(tgt, memory, src)[:, -1]`, and the cache for the next step.
         """
         self_mask = padding_mask(tgt, self.pad_id)  # (B, 1, 1, t)
         memory_mask = padding_mask(src, self.pad_id)  # (B, 1, 1, S)
@@ -133,27 +138,30 @@ class Transformer(nn.Module):
             next_cache.append((past, memory_heads))
         return self.generator(x[:, 0]), next_cache  # (B, V)
 
-    def _embed(self, embedding, ids, start=0):
+    def _embed(
+        self, embedding: nn.Module, ids: Int[Tensor, "B T"], start: int = 0
+    ) -> Float[Tensor, "B T D"]:
         return self.positional_encoding(embedding(ids) * math.sqrt(self.d_model), start)
 
 
 # ------------------------------------------------------------------------------ decoding
 
 
-def greedy_decode(model, src, bos_id, eos_id, max_len):
+def greedy_decode(
+    model: Any, src: Int[Tensor, "B S"], bos_id: int, eos_id: int, max_len: int
+) -> Int[Tensor, "B L"]:
     """Write the most probable next word, again and again.
 
     y_t = argmax_v p(v | y_0 … y_(t-1), src)
 
     Args:
         model: a `Transformer`, or anything with `encode`, `decode` and `pad_id` like it.
-        src: (B, S) int64 tensor.
         bos_id: the id in column 0.
         eos_id: the id that ends a sentence; it is kept, and followed by padding.
         max_len: the most columns to write, column 0 included.
 
     Returns:
-        (B, L) int64 tensor, L ≤ max_len: as long as the longest translation.
+        Ids, L ≤ max_len: as long as the longest translation.
 
     Raises:
         ValueError: max_len is below 1; or a translation grows longer than the model can encode.
@@ -171,12 +179,13 @@ def greedy_decode(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-def greedy_decode_cached(model, src, bos_id, eos_id, max_len):
+def greedy_decode_cached(
+    model: Transformer, src: Int[Tensor, "B S"], bos_id: int, eos_id: int, max_len: int
+) -> Int[Tensor, "B L"]:
     """`greedy_decode`, but keys and values of earlier words are kept instead of computed again.
 
-    Each step costs one position instead of t of them, and gives the same words.
-
-    Args, returns and raises: as `greedy_decode`; the model is a `Transformer`.
+    Each step costs one position instead of t of them, and gives the same words. Args, returns and
+    raises: as `greedy_decode`.
 
     Source: Shazeer (2019), section 2.4 (incremental decoding).
     """
@@ -189,41 +198,56 @@ def greedy_decode_cached(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-def _start(src, bos_id, max_len):
-    """One column of start symbols (B, 1), and (B,) False: no row has ended yet."""
+def _start(
+    src: Int[Tensor, "B S"], bos_id: int, max_len: int
+) -> tuple[Int[Tensor, "B 1"], Bool[Tensor, "B"]]:
+    """One column of start symbols, and False: no row has ended yet."""
     if max_len < 1:
         raise ValueError(f"max_len counts the start symbol and is at least 1, but it is {max_len}")
     batch = src.shape[0]
     return src.new_full((batch, 1), bos_id), src.new_zeros(batch, dtype=torch.bool)
 
 
-def _append(ids, logits, finished, eos_id, pad_id):
-    """Add the best word to each row (B, t) that goes on, padding to those that have ended."""
+def _append(
+    ids: Int[Tensor, "B t"],
+    logits: Float[Tensor, "B V"],
+    finished: Bool[Tensor, "B"],
+    eos_id: int,
+    pad_id: int,
+) -> tuple[Int[Tensor, "B t+1"], Bool[Tensor, "B"]]:
+    """Add the best word to each row that goes on, padding to those that have ended."""
     next_ids = logits.argmax(dim=-1).masked_fill(finished, pad_id)  # (B,)
     ids = torch.cat([ids, next_ids.unsqueeze(1)], dim=1)  # (B, t + 1)
     return ids, finished | (next_ids == eos_id)
 
 
-def length_penalty(length, alpha):
+def length_penalty(
+    length: float | Num[Tensor, "..."], alpha: float
+) -> float | Float[Tensor, "..."]:
     """What a sentence's log probability is divided by, so that long ones stand a chance.
 
     lp = ((5 + length) / 6)^α
 
     Args:
-        length: number of words written, the end symbol included, the start symbol not: a number
-            or a tensor.
+        length: number of words written, the end symbol included, the start symbol not: one number
+            or a tensor of them.
         alpha: 0 compares plain log probabilities, which favours short sentences; 1 nearly
             compares averages per word.
-
-    Returns:
-        Number or tensor like `length`.
 
     Source: Wu et al. (2016), section 7, eq. 14, without its coverage penalty.
     """
     return ((5 + length) / 6) ** alpha
 
 
-def beam_search(model, src, bos_id, eos_id, max_len, beam_width=4, alpha=0.6):
+def beam_search(
+    model: Any,
+    src: Int[Tensor, "B S"],
+    bos_id: int,
+    eos_id: int,
+    max_len: int,
+    beam_width: int = 4,
+    alpha: float = 0.6,
+) -> tuple[Int[Tensor, "B W L"], Float[Tensor, "B W"]]:
     """Keep the `beam_width` best beginnings of a translation instead of the single best.
 
     score(y) = log p(y | src) / lp(y), see `length_penalty`
@@ -238,9 +262,8 @@ def beam_search(model, src, bos_id, eos_id, max_len, beam_width=4, alpha=0.6):
         alpha: exponent of the length penalty.
 
     Returns:
-        ids: (B, W, L) int64 tensor, best first, each row like one of `greedy_decode`.
-        scores: (B, W) float tensor; -inf marks a row that is no translation, where there are
-            fewer than W of them.
+        ids: best first, each row like one of `greedy_decode`.
+        scores: -inf marks a row that is no translation, where there are fewer than W of them.
 
     Raises:
         ValueError: beam_width or max_len is below 1; or a beginning in the beam grows longer than
@@ -288,17 +311,16 @@ def beam_search(model, src, bos_id, eos_id, max_len, beam_width=4, alpha=0.6):
 # ------------------------------------------------------------------------------ looking inside
 
 
-def attention_maps(model, src, tgt):
+def attention_maps(
+    model: Transformer, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]
+) -> dict[str, list[Float[Tensor, "B H _ _"]]]:
     """Which word each head of each layer looks at, for known translations.
 
-    Args:
-        model: a `Transformer`; dropout is off while it is looked at.
-        src: (B, S) int64 tensor.
-        tgt: (B, T) int64 tensor, already shifted.
+    Dropout is off while the model is looked at; tgt is already shifted.
 
     Returns:
-        dict of lists with one tensor per layer: "encoder" (B, H, S, S), "decoder" (B, H, T, T)
-        and "cross" (B, H, T, S).
+        Lists with one tensor per layer: "encoder" (B, H, S, S), "decoder" (B, H, T, T) and
+        "cross" (B, H, T, S).
     """
     modules = {
         "encoder": [layer.self_attn for layer in model.encoder_layers],

@@ -1,4 +1,4 @@
-"""What lectures are furnished with: sentences, pictures, live views, questions and trained models.
+"""What lectures and checks are furnished with: sentences, pictures, live views, questions and models.
 
 Nothing here is taught, and `course_utils`, which is, never imports it.
 
@@ -11,4 +11,5 @@ Nothing here is taught, and `course_utils`, which is, never imports it.
 - `experiments`: models and tasks whose training takes too long for a lecture, or that several of them share.
 - `published_weights`: models that other people have trained, from the reader's disk.
 - `checkpoints`: the files that these come in.
+- `handed_over`: functions and a model that checks hand to answers.
 """

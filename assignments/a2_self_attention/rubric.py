@@ -12,7 +12,8 @@ from autograder.checks.check import Part
 from autograder.checks.compare import first_agrees, kind_of, rows_rank, values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.wire import Function
-from course_utils import attention, handed_over
+from course_utils import attention
+from lecture_kit import handed_over
 
 LECTURE = "../../lectures/02_basic_self_attention.ipynb"
 

@@ -34,8 +34,9 @@ from autograder.checks.check import Part
 from autograder.checks.compare import dropped, kind_of, strict_differences, values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.wire import Instance
-from course_utils import handed_over, layers, transformer
-from course_utils.handed_over import state_of
+from course_utils import layers, transformer
+from lecture_kit import handed_over
+from lecture_kit.handed_over import state_of
 
 LECTURE = "../../lectures/08_transformer.ipynb"
 D_MODEL, HEADS, D_FF = SIZES

@@ -348,7 +348,7 @@ def far_from(chance: float, gone: Tensor) -> bool:
 class PostNorm:
     """What surrounds every sublayer, in steps."""
 
-    dropout: nn.Module
+    dropout: nn.Dropout
 
     def keep(self, norm: nn.Module, x: Tensor) -> Tensor:
         return x

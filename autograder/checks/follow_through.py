@@ -30,10 +30,20 @@ def _statements(module: str, name: str, libraries: tuple[str, ...]) -> Iterator[
                 if (alias.asname or alias.name).split(".")[0] == name:
                     yield from _imported(statement, alias, libraries)
         elif name in _names_bound_by(statement):
+            _leave_types_out(statement)
             for node in ast.walk(statement):
                 if isinstance(node, ast.Name) and node.id != name:
                     yield from _statements(module, node.id, libraries)
             yield ast.unparse(statement)
+
+
+def _leave_types_out(statement: ast.stmt) -> None:
+    """They compute nothing, and what they need may not be there where the source runs."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
 
 
 def _imported(

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from course_utils import rnn, transformer
 from lecture_kit import data
@@ -46,7 +46,7 @@ class Translator:
         german, english: its vocabularies.
     """
 
-    model: nn.Module
+    model: rnn.Seq2Seq | transformer.Transformer
     german: data.Vocabulary
     english: data.Vocabulary
 
@@ -90,7 +90,7 @@ def recorded(name: str = "transformer") -> Translator:
     return Translator(model.eval(), german, english)
 
 
-def new_model(name: str, german: int, english: int) -> nn.Module:
+def new_model(name: str, german: int, english: int) -> rnn.Seq2Seq | transformer.Transformer:
     """A model of the size that the lecture trains, with fresh weights.
 
     Args:

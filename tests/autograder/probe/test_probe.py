@@ -190,9 +190,7 @@ def test_prints_and_warnings_stay_out_of_the_cell(capfd):
 
 
 def test_a_function_argument_is_looked_up_by_name():
-    seen = ask(
-        {"f": lambda g, x: g(x)}, Function("course_utils.handed_over.doubled"), torch.ones(2)
-    )
+    seen = ask({"f": lambda g, x: g(x)}, Function("lecture_kit.handed_over.doubled"), torch.ones(2))
     assert torch.equal(seen.value, torch.full((2,), 2.0))
 
 
@@ -236,7 +234,7 @@ def translator(**options):
     """Two sentences, five states, four words; logits rise with the word, most for state 0."""
     scores = torch.arange(4.0).expand(2, 5, 4) * torch.tensor([[1.0], [-1.0]])[:, None]
     return Instance(
-        "course_utils.handed_over.ScriptedTranslator", {"scores": scores, "pad_id": 3, **options}
+        "lecture_kit.handed_over.ScriptedTranslator", {"scores": scores, "pad_id": 3, **options}
     )
 
 
@@ -248,7 +246,7 @@ def test_an_object_crosses_by_its_name_and_arguments():
     sent = translator(training=["", "decoder"], rows=3)
     back = decode(encode(sent))
     assert isinstance(back, Instance)
-    assert back.name == "course_utils.handed_over.ScriptedTranslator"
+    assert back.name == "lecture_kit.handed_over.ScriptedTranslator"
     assert torch.equal(back.arguments["scores"], sent.arguments["scores"])
     assert back.arguments["training"] == ["", "decoder"] and back.arguments["rows"] == 3
 
@@ -267,7 +265,7 @@ def test_a_scripted_translator_answers_from_its_table_and_sees_no_later_token():
 
 
 def test_a_scripted_translator_depends_on_every_earlier_token():
-    from course_utils.handed_over import ScriptedTranslator, state_of
+    from lecture_kit.handed_over import ScriptedTranslator, state_of
 
     assert state_of(TGT, 5).tolist() == [[1, 0, 4]] * 2
     scores = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0))

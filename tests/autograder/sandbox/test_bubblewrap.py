@@ -147,8 +147,8 @@ def test_no_modules_are_no_files_and_an_unknown_one_is_its_package_alone():
 
 def test_what_is_handed_to_answers_brings_nothing_else_along():
     assert bubblewrap.files_of(COURSE_ITSELF.handed_over) == {
-        COURSE / "__init__.py",
-        COURSE / "handed_over.py",
+        KIT / "__init__.py",
+        KIT / "handed_over.py",
     }
 
 
