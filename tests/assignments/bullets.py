@@ -110,8 +110,8 @@ BULLETS = {
         "Anything that would be the answer itself": BARRED,
         "A later part may call": STOOD_IN,
         "You may call `causal_mask`": uses("decoder_from_two_masks"),
-        "Again only keys are hidden": breaks("decoder_with_padding_in_rows_and_columns"),
-        "Where a sentence *begins*": breaks("decoder_without_empty_rows", "decoder_that_opens_empty_rows"),
+        "Again only keys are hidden": breaks("pads hidden as queries too"),
+        "Where a sentence *begins*": breaks("padding sees itself", "rows without any True opened"),
     },
     "a5_multi_head_attention": {
         "Any code that does": uses("split_by_a_loop", "WithEinsum", "WithALoopOverHeads"),
