@@ -1,6 +1,6 @@
 """Assignment 4: causal and padding masks, both at once, and the shift that belongs to them."""
 
-from assignments.a4_masks import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a4_masks import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a4_masks.rubric import causal, decoder, padding, shift
 from autograder.checks.check import Assignment
 

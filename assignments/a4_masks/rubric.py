@@ -77,31 +77,22 @@ def _shown(rows: tuple[str, ...]) -> str:
 
 
 # of a padding mask and of a decoder mask
+IN_FRONT = sentences("-wwww", "w-ww-", "wwwww", pad_id=7)
+SMALL = (sentences("www-"), sentences("ww--", "wwww", "w---", "www-"), sentences("w", "-"))
 PADDING_ANYWHERE = (
     sentences("wwwww", "www--"),
     sentences("w----", "wwww-"),
     sentences("ww--", "wwww", "w---"),
     sentences(*["wwwww-", "www---", "wwwwww"] * 4),
     sentences("w" * 150, "w" * 110 + "-" * 40),
-    sentences("-wwww", "w-ww-", "wwwww", pad_id=7),
+    IN_FRONT,
     sentences("--www", "wwww-", pad_id=-100),
     sentences("wwww", "----", pad_id=50256),
-    sentences("www-"),
-    sentences("ww--", "wwww", "w---", "www-"),
-    sentences("w", "-"),
+    *SMALL,
     sentences("www--", "w-www", pad_id=1),
 )
-ANY_SIZE = (
-    sentences("wwwww-", "www---", "wwwwww"),
-    sentences("-wwww", "w-ww-", "wwwww", pad_id=7),
-    sentences("www-"),
-    sentences("ww--", "wwww", "w---", "www-"),
-    sentences("w", "-"),
-)
-UNTOUCHED = (
-    sentences("-wwww", "w-ww-", "wwwww", pad_id=7),
-    sentences("www--", "wwww-").with_gaps(),
-)
+ANY_SIZE = (sentences("wwwww-", "www---", "wwwwww"), IN_FRONT, *SMALL)
+UNTOUCHED = (IN_FRONT, sentences("www--", "wwww-").with_gaps())
 
 
 # ------------------------------------------------------------------------------ what decides

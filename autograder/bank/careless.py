@@ -32,7 +32,7 @@ class Careless:
         before, after = self.before, self.after
 
         def given(result: Any) -> Any:
-            return tuple(map(after, result)) if isinstance(result, tuple) else after(result)
+            return tuple(map(given, result)) if isinstance(result, tuple) else after(result)
 
         if isinstance(code, type):
 
@@ -78,6 +78,8 @@ CARELESS = {
     ),
     "zeros": Careless(("all the same",), after=torch.zeros_like),
 }
+# what cannot be done to a part that takes numbers alone
+WITHOUT_TENSORS = dict.fromkeys(name for name, way in CARELESS.items() if way.before is not _same)
 
 
 def careless(answers: Answers, **told: str | tuple[str, ...] | None) -> None:

@@ -110,8 +110,8 @@ BULLETS = {
         "Anything that would be the answer itself": BARRED,
         "A later part may call": STOOD_IN,
         "You may call `causal_mask`": uses("decoder_from_two_masks"),
-        "Again only keys are hidden": breaks("decoder_with_padding_in_rows_and_columns"),
-        "Where a sentence *begins*": breaks("decoder_without_empty_rows", "decoder_that_opens_empty_rows"),
+        "Again only keys are hidden": breaks("pads hidden as queries too"),
+        "Where a sentence *begins*": breaks("padding sees itself", "rows without any True opened"),
     },
     "a5_multi_head_attention": {
         "Any code that does": uses("split_by_a_loop", "WithEinsum", "WithALoopOverHeads"),
@@ -331,35 +331,51 @@ BULLETS = {
     },
     "a11_fast_attention": {
         "Any code that does": uses("cached_word_by_word", "HeadByHead", "tiles_in_two_passes", "window_by_loops"),
-        "You may import `course_utils.attention`": uses("cached_with_the_courses_softmax", "InGroups"),
+        "You may import `course_utils.attention`": uses("cached_with_the_courses_softmax", "HeadByHead"),
         "Anything that would be the answer itself": BARRED,
         "Inputs are never changed": breaks(
-            "writes_into_the_query", "in_float32_throughout", "sums_in_float32", "detached_cache",
+            "scaled_in_place", "in_float32_throughout", "sums_in_float32", "detached_cache",
         ),
-        "Masks are `bool`": breaks("HidesWhatIsShown", "hides_the_visible", "true_means_hidden", "ones_and_zeros"),
-        "New word $i$ stands": breaks("tril_without_a_diagonal", "strictly_before", "new_words_among_themselves"),
-        "Scores are divided by $\\sqrt{d_k}$. The keys": breaks("scores_as_they_are", "keys_divided_and_kept"),
+        "Masks are `bool`": breaks(
+            "mask the wrong way round", "hidden where it should show", "numbers for bool",
+        ),
+        "New word $i$ stands": breaks("mask from the top left", "word itself hidden", "past hidden"),
+        "Scores are divided by $\\sqrt{d_k}$. The keys": breaks("not scaled", "scaled keys kept"),
         "Handing the second result": breaks(
-            "new_words_alone_back", "the_same_cache_back", "an_empty_cache_means_none_left",
+            "only the new words given back", "only the old cache given back", "an empty cache refused",
         ),
-        "The cache that was given": breaks("cache_written_into", "remembers_by_itself"),
-        "The queries are the **last**": breaks("from_the_top_left", "square_of_queries"),
-        "So the window counts": breaks("the_formula_of_the_paper", "window_less_one"),
-        "The window may be longer": breaks("a_wide_window_refused"),
+        "The cache that was given": breaks("cached tensors changed", "a memory outside the function"),
+        "The queries are the **last**": breaks("queries taken for the first words", "square_of_queries"),
+        "So the window counts": breaks("one word too many", "one word too few"),
+        "The window may be longer": breaks("window larger than the text refused"),
         "A ValueError says that there are more": breaks(
-            "never_refusing", "too_many_queries_allowed", "an_empty_window_allowed",
+            "no ValueError", "more queries than keys let through", "a window below 1 let through",
         ),
-        "Query head $h$ uses": breaks("Tiled", "FirstKeyHead", "KeyHeadsOfThatSize"),
-        "Heads are cut and merged": breaks("ViewedIntoHeads", "ViewedOutOfHeads", "WithoutTheRoot"),
-        "A hidden weight is exactly 0": breaks("NanInEmptyRows", "TenThousandBelow", "InfinityAdded"),
-        "Where `num_heads` does not": breaks("ErrorWithoutNumbers", "Asserted"),
+        "Query head $h$ uses": breaks(
+            "KeyHeadsTiled", "the first key head for all", "num_kv_heads taken for the size of a group",
+        ),
+        "Heads are cut and merged": breaks(
+            "reshape without transpose", "heads merged without transpose", "divided by the root of another width",
+        ),
+        "A hidden weight is exactly 0": breaks(
+            "NaN where nothing may be attended to", "weights where nothing may be attended to",
+            "NaN in gradients where nothing may be attended to",
+        ),
+        "Where `num_heads` does not": breaks("ErrorWithoutNumbers", "an assert for the ValueError"),
         "There are no further": breaks("WithAFurtherNorm"),
-        "It equals scaled": breaks("whole_blocks_alone", "sum_left_alone", "output_left_alone", "no_factor_at_all"),
-        "Scores may be far above": breaks("bare_exponentials", "begun_at_zero", "one_maximum"),
-        "A mask may hide": breaks("zero_divided_by_zero", "infinity_less_infinity", "mask_counted_within_the_block"),
+        "It equals scaled": breaks(
+            "last block dropped", "only the output rescaled", "only the sum rescaled", "nothing rescaled",
+        ),
+        "Scores may be far above": breaks(
+            "no maximum taken off", "maximum that does not begin at −∞", "one maximum for all rows",
+        ),
+        "A mask may hide": breaks(
+            "the average where nothing may be attended to", "NaN from a hidden block",
+            "the first block's mask for every block",
+        ),
         "**At no time may new": breaks(
-            "the_whole_matrix", "scores_collected", "keys_copied_first", "scores_in_a_list",
-            "mask_spread_over_all_heads",
+            "everything at once", "keys_copied_first", "sums_of_each_block_kept",
+            "the mask copied for all heads",
         ),
     },
     "a12_modern_block": {

@@ -1,75 +1,174 @@
 """Answers to `cached_attention`."""
 
-import math
-
 import torch
 from torch.nn import functional as F
 
 from assignments.a11_fast_attention.answers.bank import BANK
+from assignments.a11_fast_attention.rubric import CACHE_MANNERS, CONTINUED, PROMPT, cached
+from assignments.common.slow import weighed, weighed_at_once
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.careless import careless
+from autograder.bank.edits import Answers
 from course_utils.attention import masked_softmax
 
-PART = "cached_attention"
+SCALED_KEYS = (
+    "The keys in your cache are divided by √d_k, and the next call takes them for keys as they came. Keep keys as they "
+    "came, and divide the scores."
+)
 
+ANSWERS = Answers(
+    __name__, BANK, cached,
+    """
+    def cached_attention(query, key, value, cache=None):
+        old_keys, old_values = cache or (key[..., :0, :], value[..., :0, :])
+        keys = torch.cat([old_keys, key], dim=-2)  # (B, H, P + T, d_k)
+        values = torch.cat([old_values, value], dim=-2)
+        divisor = query.shape[-1] ** 0.5
+        scores = query @ keys.mT / divisor  # (B, H, T, P + T)
+        T, P = query.shape[-2], old_keys.shape[-2]
+        mask = torch.ones(T, P + T, dtype=torch.bool).tril(P)
+        weights = masked_softmax(scores, mask)
+        output = weights @ values  # (B, H, T, d_v)
+        return output, (keys, values)
+    """,
+    torch=torch, F=F, masked_softmax=masked_softmax, weighed=weighed, weighed_at_once=weighed_at_once, memory={},
+)  # fmt: skip
 
-def after(T, S):
-    """The right mask: the queries are the last of S words."""
-    return torch.ones(T, S, dtype=torch.bool).tril(S - T)
-
-
-def attend(query, key, value, mask):
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.masked_fill(~mask, -torch.inf).softmax(-1) @ value
-
-
-def grown(key, value, cache):
+# fmt: off
+slip = ANSWERS.slip
+slip("mask from the top left", "mask = torch.ones(T, P + T, dtype=torch.bool).tril()", CONTINUED,
+     "Your triangle begins at the first key, as if there were no cache, so new words hardly see the words before them. "
+     "With P words in the cache, new word i stands at place P + i and sees the keys 0 to P + i: `tril(diagonal=P)`.",
+     published=("pytorch/pytorch#103082",
+                "The causal mask of an oblong matrix begins at the top left, so a new word sees key 0 alone."))
+slip("no mask", "mask = torch.ones(T, P + T, dtype=torch.bool)", PROMPT,
+     "There is no mask, so the first of several new words sees those after it. New word i sees all cached words and "
+     "the new words 0 to i.")
+slip("no mask once there is a cache", "mask = torch.ones(T, P + T, dtype=torch.bool).tril(P + T if P else 0)",
+     CONTINUED,
+     "As soon as there is a cache, your new words see each other in both directions. That is right for a single new "
+     "word only: with several, word i sees the new words 0 to i.")
+slip("mask leaks by one", "mask = torch.ones(T, P + T, dtype=torch.bool).tril(P + 1)", PROMPT,
+     "Each new word sees one word more than it should, the one after it. New word i sees up to place P + i.")
+slip("word itself hidden", "mask = torch.ones(T, P + T, dtype=torch.bool).tril(P - 1)", PROMPT,
+     "A new word does not see itself. It sees the cached words and the new words 0 to i, itself included.")
+slip("past hidden", "mask = torch.ones(T, P + T, dtype=torch.bool).tril(P) & (torch.arange(P + T) >= P)", CONTINUED,
+     "The new words do not see the cached ones. The past is what a cache is kept for: all cached words are visible.")
+slip("a window over cache and new words", "mask = torch.ones(T, P + T, dtype=torch.bool).tril(P).triu({first})",
+     CONTINUED,
+     "Each new word sees a number of last words alone, so that earlier ones drop out of sight. New word i sees all "
+     "cached words and the new words 0 to i.",
+     each={"first": ("0", "P - T + 1")})
+slip("only the word itself of the new ones",
+     "new = torch.arange(P + T) - P; mask = (new < 0) | (new == torch.arange(T)[:, None])", CONTINUED,
+     "Of the new words, each sees only itself. New word i sees the new words 0 to i, beside all cached ones.")
+slip("new words first", "keys = torch.cat([key, old_keys], dim=-2); values = torch.cat([value, old_values], dim=-2)",
+     CONTINUED,
+     "You put new keys and values in front of the old ones. The words of a text stay in their order: old ones first.")
+slip("cached words not used", "cache = None", CONTINUED,
+     "What you compute with, and give back, holds the new words only. Put the cached keys and values in front of the "
+     "new ones.")
+slip("only the last cached word kept", "cache = cache and [old[..., -1:, :] for old in cache]", CONTINUED,
+     "Of the cache you keep the last word alone. All of its words are still looked at.")
+slip("values not extended", "values = torch.cat([value, value[..., :1, :].expand_as(old_values)], dim=-2)", CONTINUED,
+     "You extend the keys with the cache and not the values, so weights and values have different lengths, or the "
+     "wrong words are mixed. Both grow alike.")
+slip("an empty cache refused", """
+    if cache and cache[0].shape[-2] == 0:
+        raise ValueError("the cache is empty")
+    cache = cache
+""", CACHE_MANNERS,
+     "A cache with no words in it stops your function. P may be 0, as before the first word.")
+slip("not scaled", "divisor = 1.0", PROMPT,
+     "Your scores are not divided by √d_k.")
+slip("divided by the root of another width", "divisor = {width} ** 0.5", PROMPT,
+     "You divide by the root of another number than d_k, such as the width of the values, the number of words or the "
+     "width of all heads together. d_k is the last axis of the query.",
+     each={"width": ("value.shape[-1]", "query.shape[1]", "query.shape[2]", "(query.shape[1] * query.shape[3])")})
+slip("divided by d_k itself", "divisor = query.shape[-1]", PROMPT,
+     "You divide the scores by d_k. It is divided by its root.")
+slip("softmax over the queries",
+     "weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-2).nan_to_num(0.0)", PROMPT,
+     "Your softmax runs over the words that ask, so a row of weights does not sum to one. Take it over the keys, "
+     "`dim=-1`.")
+slip("mask after the softmax", "weights = scores.softmax(dim=-1) * mask", PROMPT,
+     "Hidden words are taken out after the softmax, so the rest no longer sums to one. Hide scores before it, with −∞.")
+slip("a softmax for the cache and one for the new words", """
+    new = masked_softmax(scores[..., P:], mask[..., P:])
+    weights = torch.cat([scores[..., :P].softmax(dim=-1), new], dim=-1) / {shares}
+""", CONTINUED,
+     "You take one softmax over the cached words and another one over the new words. A row of weights sums to one over "
+     "all words: join the scores first, then take a single softmax of them.",
+     each={"shares": ("(2 if P else 1)", "1")})
+slip("exponentials that overflow",
+     "powers = scores.exp() * mask; weights = powers / powers.sum(dim=-1, keepdim=True)", CACHE_MANNERS,
+     "Large scores turn into infinity or NaN, because the exponentials are taken as they are. `softmax` first takes "
+     "off the largest score of a row.")
+CACHE_OF = (
+    "What you give back as the cache is not what the next call needs. It should be all keys and all values, {}."
+)
+slip("(values, keys) for (keys, values)", "{before}; return output, (values, keys)", PROMPT,
+     CACHE_OF.format("in this order"),
+     each={"before": ("cache = cache and cache[::-1]", "cache = cache")})
+slip("scaled keys kept", "key = key / query.shape[-1] ** 0.5; divisor = 1.0", PROMPT, SCALED_KEYS)
+slip("only the new words given back", "return output, (key, value)", CONTINUED,
+     CACHE_OF.format("the old words' as well as the new ones'"))
+slip("only the old cache given back", "return output, cache or (key, value)", CONTINUED,
+     CACHE_OF.format("the new words' included"))
+slip("scaled keys kept", "return output, (keys / query.shape[-1] ** 0.5, values)", PROMPT, SCALED_KEYS)
+slip("no cache given back", "return output", PROMPT,
+     "You return the output alone. The result is the pair (output, cache), where the cache is the pair (keys, values).")
+slip("three results side by side", "return output, keys, values", PROMPT,
+     "You return output, keys and values side by side. The result is a pair, whose second entry is the pair (keys, "
+     "values).")
+slip("output for all words", "return torch.cat([old_values, output], dim=-2), (keys, values)", CONTINUED,
+     "Your output has a row for every word, the cached ones too. It has a row for each new word.")
+slip("cached tensors changed", """
+    with torch.no_grad():
+        old_keys *= 0
+        old_values *= 0
+    return output, (keys, values)
+""", CACHE_MANNERS,
+     "Your function writes into the cache that it was given, so a second continuation of the same beginning finds "
+     "something else in it. Make new tensors, as `torch.cat` does.")
+slip("a memory outside the function", """
     if cache is None:
-        return key, value
-    return torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
+        memory.clear()
+    cache = memory.get("cache", cache)
+    memory["cache"] = keys, values
+    return output, (keys, values)
+""", CACHE_MANNERS,
+     "Your function remembers words by itself, in a variable outside, and not in the cache that it is given. Two texts "
+     "in turns, or two continuations, then get mixed up.")
 
-
-# ------------------------------------------------------------------------------------- right
-
-
-@BANK.right(PART)
-def cached_by_einsum(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    scores = torch.einsum("bhtd,bhsd->bhts", query, key) / query.shape[-1] ** 0.5
-    T, S = scores.shape[-2:]
-    hidden = torch.arange(S) > torch.arange(S - T, S)[:, None]
+right = ANSWERS.right
+right("cached_by_einsum", """
+    scores = torch.einsum("bhtd,bhsd->bhts", query, keys) / query.shape[-1] ** 0.5
+    hidden = torch.arange(P + T) > torch.arange(P, P + T)[:, None]
     weights = scores.masked_fill(hidden, float("-inf")).softmax(-1)
-    return torch.einsum("bhts,bhsd->bhtd", weights, value), (key, value)
-
-
-@BANK.right(PART)
-def cached_word_by_word(query, key, value, cache=None):
-    keys, values = grown(key, value, cache)
-    P, rows = keys.shape[2] - key.shape[2], []
-    for i in range(query.shape[2]):
+    output = torch.einsum("bhts,bhsd->bhtd", weights, values)
+""")
+right("cached_word_by_word", """
+    rows = []
+    for i in range(T):
         seen = slice(0, P + i + 1)
         scores = (query[:, :, i : i + 1] @ keys[:, :, seen].mT) * query.shape[-1] ** -0.5
         rows.append(F.softmax(scores, dim=-1) @ values[:, :, seen])
     return torch.cat(rows, dim=2), [keys, values]
-
-
-@BANK.right(PART)
-def cached_with_the_courses_softmax(query, key, value, cache=None):
+""")
+right("cached_with_the_courses_softmax", """
     past = (key[:, :, :0], value[:, :, :0]) if cache is None else cache
     key, value = (torch.cat(pair, dim=-2) for pair in zip(past, (key, value), strict=True))
     T, S = query.size(-2), key.size(-2)
-    weights = masked_softmax(query / math.sqrt(key.size(-1)) @ key.transpose(-1, -2), after(T, S))
+    seen = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    weights = masked_softmax(query / key.size(-1) ** 0.5 @ key.transpose(-1, -2), seen)
     return weights @ value, (key, value)
-
-
-@BANK.right(PART)
-def cached_with_an_additive_mask(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[-2], key.shape[-2]
-    future = torch.full((T, S), -math.inf, dtype=query.dtype).triu(S - T + 1)
-    return ((query @ key.mT) / key.shape[-1] ** 0.5 + future).softmax(-1) @ value, (key, value)
-
-
-@BANK.right(PART)
-def cached_in_two_halves(query, key, value, cache=None):
+""")
+right("cached_with_an_additive_mask", """
+    future = torch.full((T, P + T), -torch.inf, dtype=query.dtype).triu(P + 1)
+    weights = (scores + future).softmax(-1)
+""")
+right("cached_in_two_halves", """
     root = query.shape[-1] ** 0.5
     T = query.shape[-2]
     new = (query @ key.mT / root).masked_fill(~torch.ones(T, T).tril().bool(), -torch.inf)
@@ -79,373 +178,81 @@ def cached_in_two_halves(query, key, value, cache=None):
     P = cache[0].shape[-2]
     output = both[..., :P] @ cache[1] + both[..., P:] @ value
     return output, (torch.cat([cache[0], key], -2), torch.cat([cache[1], value], -2))
-
-
-@BANK.right(PART)
-def cached_by_logsumexp(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[-2], key.shape[-2]
-    scores = (query @ key.mT).div(query.shape[-1] ** 0.5).masked_fill(~after(T, S), -torch.inf)
-    return (scores - scores.logsumexp(-1, keepdim=True)).exp() @ value, (key, value)
-
-
-@BANK.right(PART)
-def cached_with_a_padded_query(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    P = key.shape[-2] - query.shape[-2]
-    whole = F.pad(query, (0, 0, P, 0))
-    S = key.shape[-2]
-    return attend(whole, key, value, after(S, S))[..., P:, :], (key, value)
-
-
-@BANK.right(PART)
-def cached_by_heads(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[-2], key.shape[-2]
-    heads = [
-        attend(query[:, h], key[:, h], value[:, h], after(T, S)) for h in range(query.shape[1])
-    ]
-    return torch.stack(heads, dim=1), (key, value)
-
-
-# ------------------------------------------------------------------------------------- wrong
-
-
-@BANK.wrong(PART, named="mask from the top left")
-def tril_without_a_diagonal(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    seen = torch.tril(torch.ones(query.shape[2], key.shape[2])).bool()
-    return attend(query, key, value, seen), (key, value)
-
-
-@BANK.wrong(PART, named="no mask")
-def without_any_mask(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    weights = F.softmax(query @ key.mT / query.shape[-1] ** 0.5, dim=-1)
-    return weights @ value, (key, value)
-
-
-@BANK.wrong(PART, named="no mask once there is a cache")
-def masked_in_the_prompt_alone(query, key, value, cache=None):
-    T = query.shape[2]
-    if cache is None:
-        return attend(query, key, value, after(T, T)), (key, value)
-    key, value = grown(key, value, cache)
-    return (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1) @ value, (key, value)
-
-
-@BANK.wrong(PART, named="mask leaks by one")
-def one_place_too_far(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    seen = torch.arange(S) <= torch.arange(S - T, S)[:, None] + 1
-    return attend(query, key, value, seen), (key, value)
-
-
-@BANK.wrong(PART, named="word itself hidden")
-def strictly_before(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    seen = torch.arange(S) < torch.arange(S - T, S)[:, None]
-    weights = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf).softmax(-1)
-    return weights.nan_to_num(0.0) @ value, (key, value)
-
-
-@BANK.wrong(PART, named="past hidden")
-def new_words_among_themselves(query, key, value, cache=None):
-    T = query.shape[2]
-    return attend(query, key, value, after(T, T)), grown(key, value, cache)
-
-
-@BANK.wrong(PART, named="a window over cache and new words")
-def as_many_words_as_are_cached_and_one(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    seen = torch.ones(T, S).tril(S - T).triu().bool()
-    return attend(query, key, value, seen), (key, value)
-
-
-@BANK.wrong(PART, named="a window over cache and new words")
-def as_many_words_as_are_new(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    back = torch.arange(S - T, S)[:, None] - torch.arange(S)
-    return attend(query, key, value, (back >= 0) & (back < T)), (key, value)
-
-
-@BANK.wrong(PART, told=("the keys right, the output wrong", "some rows right"))
-def at_most_a_hundred_words_back(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    back = torch.arange(S - T, S)[:, None] - torch.arange(S)
-    return attend(query, key, value, (back >= 0) & (back < 100)), (key, value)
-
-
-@BANK.wrong(PART, told=("right in part", "some rows right"))
-def a_hundred_below_for_minus_infinity(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    scores = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(~after(T, S), -100.0)
-    return scores.softmax(-1) @ value, (key, value)
-
-
-@BANK.wrong(PART, told="right in part")
-def scores_held_below_fifty(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    scores = (query @ key.mT / query.shape[-1] ** 0.5).clamp(-50, 50)
-    powers = scores.exp() * after(T, S)
-    return powers / powers.sum(-1, keepdim=True) @ value, (key, value)
-
-
-@BANK.wrong(PART, named="new words first")
-def new_in_front(query, key, value, cache=None):
-    if cache is not None:
-        key, value = torch.cat([key, cache[0]], 2), torch.cat([value, cache[1]], 2)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, named="cached words not used")
-def the_cache_forgotten(query, key, value, cache=None):
-    T = query.shape[2]
-    return attend(query, key, value, after(T, T)), (key, value)
-
-
-@BANK.wrong(PART, named="only the new words given back")
-def new_words_alone_back(query, key, value, cache=None):
-    keys, values = grown(key, value, cache)
-    T, S = query.shape[2], keys.shape[2]
-    return attend(query, keys, values, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, named="only the old cache given back")
-def the_same_cache_back(query, key, value, cache=None):
-    keys, values = grown(key, value, cache)
-    cache = cache or (key, value)
-    T, S = query.shape[2], keys.shape[2]
-    return attend(query, keys, values, after(T, S)), cache
-
-
-@BANK.wrong(PART, named="(values, keys) for (keys, values)")
-def values_before_keys(query, key, value, cache=None):
-    if cache is not None:
-        key, value = torch.cat([cache[1], key], 2), torch.cat([cache[0], value], 2)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (value, key)
-
-
-@BANK.wrong(PART, named="scaled keys kept")
-def keys_divided_and_kept(query, key, value, cache=None):
-    key = key / key.shape[-1] ** 0.5
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    scores = (query @ key.mT).masked_fill(~after(T, S), -torch.inf)
-    return scores.softmax(-1) @ value, (key, value)
-
-
-@BANK.wrong(PART, told="stops with RuntimeError")
-def cache_written_into(query, key, value, cache=None):
-    if cache is not None:
-        keys, values = cache
-        key, value = torch.cat([keys, key], 2), torch.cat([values, value], 2)
-        with torch.no_grad():
-            keys.zero_()
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, told="wrong about gradients")
-def detached_cache(query, key, value, cache=None):
-    if cache is not None:
-        key = torch.cat([cache[0].detach(), key], 2)
-        value = torch.cat([cache[1].detach(), value], 2)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, told=("wrong about gradients", "wrong gradient"))
-def cache_given_back_detached(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (key.detach(), value.detach())
-
-
-class Remembering:
-    """Keeps the words of all calls in itself."""
-
-    def __init__(self):
-        self.cache = None
-
-    def __call__(self, query, key, value, cache=None):
-        if cache is None:
-            self.cache = None
-        key, value = self.cache = grown(key, value, self.cache or cache)
-        T, S = query.shape[2], key.shape[2]
-        return attend(query, key, value, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, named="a memory outside the function")
-def remembers_by_itself(query, key, value, cache=None, memory=Remembering()):  # noqa: B008
-    return memory(query, key, value, cache)
-
-
-@BANK.wrong(PART, named=("mask from the top left", "no mask once there is a cache"))
-def one_new_word_assumed(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    seen = torch.ones(1, S, dtype=torch.bool) if S > T else after(T, T)
-    return attend(query, key, value, seen), (key, value)
-
-
-@BANK.wrong(PART, told="too short or too long")
-def last_query_alone(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    if cache is not None:
-        query = query[:, :, -1:]
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, named="an empty cache refused")
-def an_empty_cache_means_none_left(query, key, value, cache=None):
-    if cache is not None and cache[0].numel() == 0:
-        raise ValueError("expected a cache with words in it, found an empty one")
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, named="not scaled")
-def scores_as_they_are(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    scores = (query @ key.mT).masked_fill(~after(T, S), -torch.inf)
-    return scores.softmax(-1) @ value, (key, value)
-
-
-@BANK.wrong(PART, named="divided by d_k itself")
-def divided_by_the_whole_width(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    scores = (query @ key.mT / query.shape[-1]).masked_fill(~after(T, S), -torch.inf)
-    return scores.softmax(-1) @ value, (key, value)
-
-
-@BANK.wrong(PART, named="divided by the root of another width")
-def root_of_the_width_of_values(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    scores = (query @ key.mT / value.shape[-1] ** 0.5).masked_fill(~after(T, S), -torch.inf)
-    return scores.softmax(-1) @ value, (key, value)
-
-
-@BANK.wrong(PART, named="softmax over the queries")
-def softmax_of_the_wrong_axis(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    scores = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(~after(T, S), -torch.inf)
-    return scores.softmax(2).nan_to_num() @ value, (key, value)
-
-
-@BANK.wrong(PART, named="no cache given back")
-def output_alone(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S))
-
-
-@BANK.wrong(PART, named="three results side by side")
-def three_results(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), key, value
-
-
-@BANK.wrong(PART, told="the output right, the keys wrong")
-def a_dict_for_a_pair(query, key, value, cache=None):
-    if isinstance(cache, dict):
-        cache = cache["keys"], cache["values"]
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), {"keys": key, "values": value}
-
-
-@BANK.wrong(PART, told="stops with RuntimeError")
-def joined_along_the_heads(query, key, value, cache=None):
-    if cache is not None and cache[0].shape == key.shape:
-        key, value = torch.cat([cache[0], key], 1), torch.cat([cache[1], value], 1)
-        query = torch.cat([query, query], 1)
-    elif cache is not None:
-        key, value = torch.cat([cache[0], key], 1), torch.cat([cache[1], value], 1)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query, key, value, after(T, S)), (key, value)
-
-
-@BANK.wrong(PART, named="exponentials that overflow")
-def exponentials_as_they_are(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    powers = torch.exp(query @ key.mT / query.shape[-1] ** 0.5) * after(T, S)
-    return powers @ value / powers.sum(-1, keepdim=True), (key, value)
-
-
-@BANK.wrong(PART, told=("rounded", "wrong in float64"))
-def in_float32_throughout(query, key, value, cache=None):
-    dtype = query.dtype
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    return attend(query.float(), key.float(), value.float(), after(T, S)).to(dtype), (key, value)
-
-
-@BANK.wrong(PART, told=("stops with RuntimeError", "wrong with gaps in memory"))
-def a_view_that_needs_one_layout(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    B, H, T, d_k = query.shape
-    S = key.shape[2]
-    flat = query.view(B * H, T, d_k), key.reshape(B * H, S, d_k), value.reshape(B * H, S, -1)
-    return attend(*flat, after(T, S)).view(B, H, T, -1), (key, value)
-
-
-@BANK.wrong(PART, named="a softmax for the cache and one for the new words")
-def half_from_the_cache(query, key, value, cache=None):
-    asks, T = query * query.shape[-1] ** -0.5, query.shape[-2]
-    ahead = torch.ones(T, T, dtype=torch.bool).triu(1)
-    own = (asks @ key.mT).masked_fill(ahead, -torch.inf).softmax(dim=-1) @ value
-    if cache is None:
-        return own, (key, value)
-    keys, values = cache
-    if keys.shape[-2]:
-        own = ((asks @ keys.mT).softmax(dim=-1) @ values + own) / 2
-    return own, (torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2))
-
-
-@BANK.right(PART)
-def cached_with_past_and_new_apart(query, key, value, cache=None):
-    """Scores with old and new keys apart, and one softmax over both."""
-    old_keys, old_values = cache or (key[..., :0, :], value[..., :0, :])
-    T, P, root = query.shape[2], old_keys.shape[2], math.sqrt(query.shape[-1])
+""")
+right("cached_by_logsumexp", """
+    hidden = scores.masked_fill(~mask, -torch.inf)
+    weights = (hidden - hidden.logsumexp(-1, keepdim=True)).exp()
+""")
+right("cached_with_a_padded_query", """
+    query = F.pad(query, (0, 0, 0 if cache is None else cache[0].shape[-2], 0))
+    mask = torch.ones(T, T, dtype=torch.bool).tril()
+    return output[..., P:, :], (keys, values)
+""")
+right("cached_by_heads", """
+    heads = [masked_softmax(scores[:, h], mask) @ values[:, h] for h in range(query.shape[1])]
+    output = torch.stack(heads, dim=1)
+""")
+# scores with old and new keys apart, and one softmax over both
+right("cached_with_past_and_new_apart", """
+    T, P, root = query.shape[2], old_keys.shape[2], query.shape[-1] ** 0.5
     later = torch.ones(T, T, dtype=torch.bool).triu(1)
     new = (query @ key.mT / root).masked_fill(later, -torch.inf)
     weights = torch.cat([query @ old_keys.mT / root, new], dim=-1).softmax(-1)
     output = weights[..., :P] @ old_values + weights[..., P:] @ value
     return output, (torch.cat([old_keys, key], 2), torch.cat([old_values, value], 2))
+""")
+right("cached_with_vmap", """
+    head = lambda q, k, v: (q @ k.T / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf).softmax(-1) @ v
+    output = torch.vmap(torch.vmap(head))(query, keys, values)
+""")
+right("cached_number_by_number", """
+    mask = torch.zeros(T, P + T, dtype=torch.bool)
+    for t in range(T):
+        for s in range(P + t + 1):
+            mask[t, s] = True
+    B, H = query.shape[:2]
+    heads = [[weighed(query[b, h], keys[b, h], values[b, h], mask)[0] for h in range(H)] for b in range(B)]
+    output = torch.stack([torch.stack(one) for one in heads])
+""", slow=LOOPS)
+right("cached_by_broadcasting", """
+    mask = torch.arange(P + T) <= torch.arange(P, P + T).unsqueeze(1)
+    output = weighed_at_once(query, keys, values, mask)[0]
+""", slow=PRODUCTS)
 
-
-@BANK.right(PART)
-def cached_with_vmap(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    seen = after(query.shape[2], key.shape[2])
-
-    def one_head(q, k, v):
-        return (q @ k.T / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf).softmax(-1) @ v
-
-    return torch.vmap(torch.vmap(one_head))(query, key, value), (key, value)
-
-
-@BANK.wrong(PART, told="stops with RuntimeError")
-def cached_with_a_mask_of_a_fixed_size(query, key, value, cache=None):
-    key, value = grown(key, value, cache)
-    T, S = query.shape[2], key.shape[2]
-    triangle = torch.ones(1024, 1024, dtype=torch.bool).tril()
-    return attend(query, key, value, triangle[S - T : S, :S]), (key, value)
+wrong = ANSWERS.wrong
+wrong("keys_up_to_the_place_within_the_chunk", "mask = torch.arange(P + T) <= torch.arange(T)[:, None]",
+      named="mask from the top left",
+      published=("gittensor-ai-lab/sparkinfer#3",
+                 "The last key of a query is counted within its chunk, and the cached words before are left out."))
+wrong("masked_in_the_prompt_alone", "weights = masked_softmax(scores, mask if cache is None else None)",
+      named="no mask once there is a cache")
+wrong("at_most_a_hundred_words_back", "mask = torch.ones(T, P + T, dtype=torch.bool).tril(P).triu(P - 99)",
+      told=("the keys right, the output wrong", "some rows right"))
+wrong("a_hundred_below_for_minus_infinity", "weights = scores.masked_fill(~mask, -100.0).softmax(-1)",
+      told=("right in part", "some rows right"))
+wrong("scores_held_below_fifty",
+      "powers = scores.clamp(-50, 50).exp() * mask; weights = powers / powers.sum(-1, keepdim=True)",
+      told="right in part")
+wrong("cached_with_a_mask_of_a_fixed_size", """
+    seen = torch.ones(1024, 1024, dtype=torch.bool).tril()[P : P + T, : P + T]
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+""", told="stops with RuntimeError")
+wrong("detached_cache", "cache = cache and [old.detach() for old in cache]", told="wrong about gradients")
+wrong("cache_given_back_detached", "return output, (keys.detach(), values.detach())",
+      told=("wrong about gradients", "wrong gradient"))
+wrong("cache_of_a_hundred_words", "return output, (keys[..., -100:, :], values[..., -100:, :])",
+      told="the output right, the keys wrong")
+wrong("last_query_alone", "return output if cache is None else output[:, :, -1:], (keys, values)",
+      told="too short or too long")
+wrong("in_float32_throughout", "return output.float().to(query.dtype), (keys, values)",
+      told=("rounded", "wrong in float64"))
+wrong("a_dict_for_a_pair", """
+    cache = (cache["keys"], cache["values"]) if isinstance(cache, dict) else cache
+    return output, {"keys": keys, "values": values}
+""", told="the output right, the keys wrong")
+careless(
+    ANSWERS,
+    a_hundred_words=None,  # its second axis are heads
+    one_sentence=("right in part", "wrong with several sentences"),
+    printed="stops with TypeError", one_shape="stops with RuntimeError",  # where the next call is given such a cache
+)

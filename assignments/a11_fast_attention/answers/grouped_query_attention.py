@@ -1,596 +1,353 @@
 """Answers to `GroupedQueryAttention`."""
 
-import math
+from functools import partial
 
 import torch
+import torch.nn.functional as F
 from torch import nn
-from torch.nn import functional as F
 
 from assignments.a11_fast_attention.answers.bank import BANK
-from course_utils.attention import masked_softmax, merge_heads, split_heads
+from assignments.a11_fast_attention.rubric import (
+    GROUP_MANNERS,
+    GROUP_MASKS,
+    GROUP_OUTPUT,
+    SHARED,
+    group_attention,
+)
+from assignments.common import hiding
+from assignments.common.slow import each_word, mapped, mapped_at_once, weighed, weighed_at_once
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.careless import careless
+from autograder.bank.edits import Answers
+from course_utils import fast_attention
+from course_utils.attention import masked_softmax
 
-PART = "GroupedQueryAttention"
+ANSWERS = Answers(
+    __name__, BANK, group_attention,
+    """
+    class GroupedQueryAttention(fast_attention.GroupedQueryAttention):
+        def forward(self, query, key, value, mask=None):
+            H, G = self.num_heads, self.num_kv_heads
+            q = self.w_q(query).unflatten(-1, (H, -1)).transpose(1, 2)  # (B, H, T, d_k)
+            k = self.w_k(key).unflatten(-1, (G, -1)).transpose(1, 2)  # (B, G, S, d_k)
+            v = self.w_v(value).unflatten(-1, (G, -1)).transpose(1, 2)
+            keys = k.repeat_interleave(H // G, dim=1)  # (B, H, S, d_k)
+            values = v.repeat_interleave(H // G, dim=1)
+            divisor = q.shape[-1] ** 0.5
+            scores = q @ keys.mT / divisor  # (B, H, T, S)
+            given = torch.tensor(True) if mask is None else mask
+            seen = given
+            weights = hiding.weights_guarded_over(-1, scores, seen)
+            context = weights @ values  # (B, H, T, d_k)
+            merged = context.transpose(1, 2).flatten(2)  # (B, T, d_model)
+            output = self.w_o(merged)
+            return output, weights
+    """,
+    torch=torch, nn=nn, F=F, fast_attention=fast_attention, masked_softmax=masked_softmax, hiding=hiding,
+    partial=partial, each_word=each_word, mapped=mapped, mapped_at_once=mapped_at_once, weighed=weighed,
+    weighed_at_once=weighed_at_once,
+)  # fmt: skip
 
-
-class Base(nn.Module):
-    """What all answers here have in common: the checks and the four layers."""
-
+# fmt: off
+slip = ANSWERS.slip
+slip("maps without bias", """
     def __init__(self, d_model, num_heads, num_kv_heads):
-        super().__init__()
-        if d_model % num_heads != 0:
-            raise ValueError(f"d_model {d_model} cannot be cut into {num_heads} heads")
-        if num_heads % num_kv_heads != 0:
-            raise ValueError(f"{num_kv_heads} key heads cannot serve {num_heads} query heads")
-        self.h, self.g = num_heads, num_kv_heads
-        self.d_k = d_model // num_heads
-        self.w_q, self.w_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-        self.w_k = nn.Linear(d_model, num_kv_heads * self.d_k)
-        self.w_v = nn.Linear(d_model, num_kv_heads * self.d_k)
-
-    def weigh(self, scores, mask):
-        if mask is None:
-            return scores.softmax(-1)
-        weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
-        return torch.where(mask, weights, 0.0)
-
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k, v = split_heads(self.w_k(key), self.g), split_heads(self.w_v(value), self.g)
-        k, v = self.spread(k), self.spread(v)
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-    def spread(self, heads):
-        return heads.repeat_interleave(self.h // self.g, dim=1)
-
-
-# ------------------------------------------------------------------------------------- right
-
-
-@BANK.right(PART)
-class InGroups(Base):
-    """Queries get an axis for their group, and nothing is repeated."""
-
-    def forward(self, query, key, value, mask=None):
-        B, T, S, r = len(query), query.shape[1], key.shape[1], self.h // self.g
-        q = self.w_q(query).reshape(B, T, self.g, r, self.d_k)
-        k = self.w_k(key).reshape(B, S, self.g, self.d_k)
-        v = self.w_v(value).reshape(B, S, self.g, self.d_k)
-        scores = torch.einsum("btgrd,bsgd->bgrts", q, k).flatten(1, 2) / math.sqrt(self.d_k)
-        if mask is None:
-            weights = torch.softmax(scores, dim=-1)
-        else:
-            weights = masked_softmax(scores, mask)
-        context = torch.einsum("bgrts,bsgd->btgrd", weights.unflatten(1, (self.g, r)), v)
-        return self.w_o(context.reshape(B, T, -1)), weights
-
-
-@BANK.right(PART)
-class HeadByHead(Base):
-    """One query head after the other, each with its own key head."""
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = self.w_q(query), self.w_k(key), self.w_v(value)
-        shape = len(query), self.h, query.shape[1], key.shape[1]
-        seen = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape)
-        weights, contexts = [], []
-        for h in range(self.h):
-            g = h // (self.h // self.g)
-            mine = slice(h * self.d_k, (h + 1) * self.d_k)
-            ours = slice(g * self.d_k, (g + 1) * self.d_k)
-            scores = q[..., mine] @ k[..., ours].transpose(1, 2) / self.d_k**0.5
-            weights.append(self.weigh(scores, seen[:, h]))
-            contexts.append(weights[-1] @ v[..., ours])
-        return self.w_o(torch.cat(contexts, -1)), torch.stack(weights, 1)
-
-
-@BANK.right(PART)
-class Expanded(Base):
-    """Key heads are expanded by a new axis and flattened."""
-
-    def spread(self, heads):
-        B, G, S, d = heads.shape
-        return heads[:, :, None].expand(B, G, self.h // self.g, S, d).reshape(B, self.h, S, d)
-
-
-@BANK.right(PART)
-class ByIndex(Base):
-    """An index says which key head belongs to which query head."""
-
-    def spread(self, heads):
-        return heads[:, torch.arange(self.h) * self.g // self.h]
-
-
-@BANK.right(PART)
-class WeightsRepeated(Base):
-    """The rows of the weights are repeated and not the heads."""
-
-    def forward(self, query, key, value, mask=None):
-        def wide(layer, x):
-            rows = layer.weight.unflatten(0, (self.g, -1)).repeat_interleave(self.h // self.g, 0)
-            bias = layer.bias.unflatten(0, (self.g, -1)).repeat_interleave(self.h // self.g, 0)
-            return split_heads(F.linear(x, rows.flatten(0, 1), bias.flatten()), self.h)
-
-        q, k, v = split_heads(self.w_q(query), self.h), wide(self.w_k, key), wide(self.w_v, value)
-        weights = self.weigh(q / math.sqrt(self.d_k) @ k.mT, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.right(PART)
-class ByBatchedProducts(Base):
-    """Batch and heads are one axis, for `torch.bmm`."""
-
-    def forward(self, query, key, value, mask=None):
-        B, T, S = len(query), query.shape[1], key.shape[1]
-        q = split_heads(self.w_q(query), self.h).flatten(0, 1)
-        k, v = (
-            self.spread(split_heads(layer(x), self.g)).flatten(0, 1)
-            for layer, x in ((self.w_k, key), (self.w_v, value))
-        )
-        scores = torch.bmm(q, k.transpose(1, 2)).div(self.d_k**0.5).view(B, self.h, T, S)
-        weights = self.weigh(scores, mask)
-        context = torch.bmm(weights.flatten(0, 1), v).view(B, self.h, T, self.d_k)
-        return self.w_o(context.transpose(1, 2).reshape(B, T, -1)), weights
-
-
-@BANK.right(PART)
-class LowestNumberAndZero(Base):
-    """Hides by the lowest number that there is, and sets hidden weights to 0 afterwards."""
-
-    def weigh(self, scores, mask):
-        if mask is None:
-            return F.softmax(scores, dim=-1)
-        lowest = torch.finfo(scores.dtype).min
-        return scores.masked_fill(mask.logical_not(), lowest).softmax(-1) * mask
-
-
-@BANK.right(PART)
-class ByOwnLoopOverGroups(Base):
-    """A loop over the key heads, each with its group of query heads."""
-
-    def forward(self, query, key, value, mask=None):
-        r = self.h // self.g
-        q = split_heads(self.w_q(query), self.h)
-        k, v = split_heads(self.w_k(key), self.g), split_heads(self.w_v(value), self.g)
-        scores = torch.cat(
-            [q[:, g * r : (g + 1) * r] @ k[:, g : g + 1].mT for g in range(self.g)], 1
-        )
-        weights = self.weigh(scores * self.d_k**-0.5, mask)
-        parts = [weights[:, g * r : (g + 1) * r] @ v[:, g : g + 1] for g in range(self.g)]
-        return self.w_o(merge_heads(torch.cat(parts, 1))), weights
-
-
-# ------------------------------------------------------------------------------------- wrong
-
-
-@BANK.wrong(PART, named=("key heads by remainder", "value heads by remainder"))
-class Tiled(Base):
-    def spread(self, heads):
-        return heads.tile(1, self.h // self.g, 1, 1)
-
-
-@BANK.wrong(PART, told=("right but for special places", "wrong with `forward`"))
-class RepeatedAlongTheWords(Base):
-    def spread(self, heads):
-        repeated = heads.repeat_interleave(self.h // self.g, dim=2)
-        return repeated.reshape(heads.shape[0], self.h, heads.shape[2], heads.shape[3])
-
-
-@BANK.wrong(PART, named="num_kv_heads taken for the size of a group")
-class KeyHeadsOfThatSize(Base):
+        super().__init__(d_model, num_heads, num_kv_heads)
+        for name in "{bare}".split():
+            getattr(self, name).bias = None
+""", SHARED,
+     "The four maps are `nn.Linear` as PyTorch makes them, each with a bias. In your module, at least one of them has "
+     "none.",
+     each={"bare": ("w_q w_k w_v w_o", "w_q w_k w_v", "w_k w_v", "w_o")})
+for kind, own, costs in (("key", "k", SHARED), ("value", "v", GROUP_OUTPUT)):
+    slip(f"{kind} heads by remainder", f"{kind}s = {own}.repeat(1, H // G, 1, 1)", costs,
+         f"Your query head h uses the {kind} head h mod num_kv_heads, so heads that share one are scattered. "
+         "Neighbours share: head h uses h // (num_heads / num_kv_heads), and `repeat_interleave` repeats in this "
+         "order.")
+    slip(f"the first {kind} head for all", f"{kind}s = {own}[:, :1].expand(-1, H, -1, -1)", costs,
+         f"All your query heads use the first {kind} head. Each group of query heads has its own.")
+    slip(f"the mean {kind} head for all", f"{kind}s = {own}.mean(dim=1, keepdim=True).expand(-1, H, -1, -1)", costs,
+         f"All your query heads use the average {kind} head. Each group of query heads has its own.")
+slip("key heads in reverse", "keys = k.flip(1).repeat_interleave(H // G, dim=1)", SHARED,
+     "The first query heads use the last key head. The order of groups is that of the key heads.")
+slip("heads hold every H-th feature", """
+    q = self.w_q(query).unflatten(-1, (-1, H)).permute(0, 3, 1, 2)
+    k = self.w_k(key).unflatten(-1, (-1, G)).permute(0, 3, 1, 2)
+    v = self.w_v(value).unflatten(-1, (-1, G)).permute(0, 3, 1, 2)
+""", SHARED,
+     "Your heads take every H-th feature. A head's features stand beside each other, as in assignment 5.")
+QUERIES_RESHAPED = "q = self.w_q(query).reshape(len(query), H, query.shape[1], -1)"
+KEYS_RESHAPED = (
+    "k = self.w_k(key).reshape(len(key), G, key.shape[1], -1);"
+    "v = self.w_v(value).reshape(len(value), G, value.shape[1], -1)"
+)
+slip("reshape without transpose", "{reshaped}", SHARED,
+     "Your heads hold whole words instead of a share of each word, because nothing was transposed between the two "
+     "reshapes.",
+     each={"reshaped": (f"{QUERIES_RESHAPED}; {KEYS_RESHAPED}", QUERIES_RESHAPED, KEYS_RESHAPED)})
+slip("query divided before its projection", "query = query / (query.shape[-1] / self.num_heads) ** 0.5", SHARED,
+     "You divide `query` itself by √d_k, before `w_q`, whose bias is then as large as before. Divide the scores, and "
+     "once.")
+slip("not scaled", "divisor = 1.0", SHARED,
+     "Your scores are not divided by √d_k.")
+slip("divided by the root of another width", "divisor = ({times} * q.shape[-1]) ** 0.5", SHARED,
+     "You divide by the root of another width than that of one head: of the model, of all key heads, or of a group. "
+     "d_k is d_model / num_heads.",
+     each={"times": ("H", "G", "H // G")})
+slip("divided by d_k itself", "divisor = q.shape[-1]", SHARED,
+     "You divide the scores by d_k. It is divided by its root.")
+slip("softmax over the heads", "weights = hiding.weights_over(1, scores, seen)", SHARED,
+     "Your softmax runs over the heads. Each head has a row of weights of its own, over the keys.")
+slip("softmax over the queries", "weights = hiding.weights_over(2, scores, seen)", SHARED,
+     "Your softmax runs over the words that ask. Take it over the keys, `dim=-1`.")
+slip("queries of a group averaged", """
+    scores = q @ keys.mT / divisor
+    mean = scores.unflatten(1, (-1, H // G)).mean(dim=2).repeat_interleave(H // G, dim=1)
+    weights = hiding.weights_guarded_over(-1, mean, seen)
+""", SHARED,
+     "All query heads of a group have the same weights, because their queries or scores were averaged. They share keys "
+     "and values, and ask each on its own.")
+slip("mask ignored", "weights = scores.softmax(dim=-1)", GROUP_MASKS,
+     "Hidden keys get weight. Set their scores to −∞ before the softmax.")
+slip("mask the wrong way round",
+     "weights = hiding.weights_guarded_over(-1, scores, seen if mask is None else ~seen)", GROUP_MASKS,
+     "You hide what the mask shows. In this course True means *may attend*.")
+slip("mask after the softmax", "weights = scores.softmax(dim=-1) * seen", GROUP_MASKS,
+     "Hidden keys are taken out after the softmax, so the rest no longer sums to one. Hide scores before it, with −∞.")
+slip("hidden scores set to 0", "weights = (scores * seen).softmax(dim=-1)", GROUP_MASKS,
+     "You set hidden scores to 0, and e⁰ is 1. A score of −∞ gives the weight 0.")
+slip("NaN where nothing may be attended to", "weights = scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)",
+     GROUP_MASKS,
+     "Where a query may attend to nothing, all its scores are −∞, and the softmax divides 0 by 0. Such a query gets "
+     "weights of 0: set hidden weights to 0 after the softmax.")
+slip("weights where nothing may be attended to", "weights = {hidden}.softmax(dim=-1)", GROUP_MASKS,
+     "Where a query may attend to nothing, its scores are all one and the same number, and a softmax turns these into "
+     "weights that sum to one all the same. Such a query gets weights of 0: set hidden weights to 0 after the softmax.",
+     each={"hidden": ("scores.masked_fill(~seen, -1e9)", "(scores - 1e9 * ~seen)", "(scores - 1e4 * ~seen)")})
+slip("NaN in gradients where nothing may be attended to", """
+    low = torch.zeros_like(scores).masked_fill(~seen, -torch.inf)
+    weights = (scores + low).softmax(dim=-1).nan_to_num(0.0)
+""", GROUP_MANNERS,
+     "Your numbers are right, but where a query may attend to nothing, the gradients are NaN: they pass through the "
+     "softmax of scores that are all −∞, whatever replaces its result. Give such rows finite scores before the "
+     "softmax.")
+slip("exponentials that overflow", """
+    powers = scores.exp() * seen
+    total = powers.sum(dim=-1, keepdim=True)
+    weights = powers / torch.where(total == 0, 1, total)
+""", GROUP_MANNERS,
+     "Large scores turn into infinity or NaN, because the exponentials are taken as they are. `softmax` first takes "
+     "off the largest score of a row.")
+slip("an axis of heads added to every mask", "seen = given.unsqueeze(1) if given.dim() > 2 else given", GROUP_MASKS,
+     "You put an axis for the heads into every mask. The mask broadcasts to (B, H, T, S) as it is, and may have this "
+     "axis already.")
+slip("one head's mask for all", "seen = given[:, :1] if given.dim() == 4 else given", GROUP_MASKS,
+     "Of a mask that differs from head to head you use the first head's for all. Every query head has its own row.")
+FOR_ALL_HEADS = "given.dim() < 3 or given.shape[-3] == 1"
+slip("one mask for each group", f"""
+    seen = given if {FOR_ALL_HEADS} else given[..., :: H // G, :, :].repeat_interleave(H // G, dim=-3)
+""", GROUP_MASKS,
+     "Query heads of a group share one mask in your module. A mask (B, H, T, S) has one for each *query* head.")
+slip("mask chosen by the key head", f"seen = given if {FOR_ALL_HEADS} else given[..., torch.arange(H) {{which}}, :, :]",
+     GROUP_MASKS,
+     "Of a mask that differs from head to head, each of your query heads uses the one with the number of its key head. "
+     "Query head h uses mask h of (B, H, T, S).",
+     each={"which": ("// (H // G)", "% G")})
+slip("heads merged without transpose", "merged = context.reshape(query.shape)", GROUP_OUTPUT,
+     "You merge heads by a reshape alone, so a row of the result mixes several words. First bring the words in front "
+     "of the heads again.")
+slip("features of heads mixed", "merged = context.permute(0, 2, 3, 1).flatten(2)", GROUP_OUTPUT,
+     "In a row of the result the heads' features take turns. Those of one head stand beside each other.")
+slip("weights of one head for each group", "return output, weights[:, :: H // G]", SHARED,
+     "You give back the weights of one query head for each group. Those of every query head are asked for, (B, H, T, "
+     "S).")
+slip("weights averaged over the heads", "return output, weights.mean(dim=1)", SHARED,
+     "You average the weights over the heads. Those of every query head are asked for, (B, H, T, S).")
+slip("no weights given back", "return output", SHARED,
+     "You return the output alone. The weights of every query head come back as well, as the second result.")
+slip("(weights, output) for (output, weights)", "return weights, output", SHARED,
+     "Your results come in the other order. First the output, then the weights.")
+slip("heads cut and merged without transpose",
+     f"{QUERIES_RESHAPED}; {KEYS_RESHAPED}; merged = context.reshape(query.shape)", (SHARED, GROUP_OUTPUT),
+     "You cut heads out of the features by a reshape alone and merge them by another, so a head holds whole words "
+     "instead of a share of each word. Transpose words and heads in between, both times.")
+slip("no output projection", "output = merged", GROUP_OUTPUT,
+     "Your output is the merged heads themselves. They still pass through `w_o`.")
+slip("keys cut with the number of queries",
+     "k = self.w_k(key).view(len(key), query.shape[1], G, q.shape[-1]).transpose(1, 2)", SHARED,
+     "You cut keys and values with the number of queries, so your module stops where T ≠ S. Take the length of the "
+     "keys from the keys.")
+slip("num_kv_heads taken for the size of a group", """
     def __init__(self, d_model, num_heads, num_kv_heads):
-        if num_heads % num_kv_heads:
-            raise ValueError(f"{num_heads} heads in groups of {num_kv_heads}")
-        super().__init__(d_model, num_heads, num_heads // num_kv_heads)
-
-
-@BANK.wrong(PART, named="w_k and w_v of full width")
-class AsInAssignmentFive(Base):
+        super().__init__(d_model, num_heads, num_kv_heads)
+        self.num_kv_heads = num_heads // num_kv_heads
+        self.w_k, self.w_v = (nn.Linear(d_model, d_model // num_kv_heads) for _ in range(2))
+""", SHARED,
+     "You take num_kv_heads for the number of query heads in a group. It is the number of key heads, and a group has "
+     "num_heads / num_kv_heads query heads. So `w_k` and `w_v` get another width, too.")
+slip("w_k and w_v of full width", """
     def __init__(self, d_model, num_heads, num_kv_heads):
         super().__init__(d_model, num_heads, num_kv_heads)
         self.w_k, self.w_v = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            split_heads(w(x), self.h)
-            for w, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
-        )
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named="the first key head for all")
-class FirstKeyHead(Base):
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k = split_heads(self.w_k(key), self.g)[:, 0:1]
-        v = self.spread(split_heads(self.w_v(value), self.g))
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named=("the mean key head for all", "the mean value head for all"))
-class MeanOfAllHeads(Base):
-    def spread(self, heads):
-        return torch.stack([heads.mean(1)] * self.h, dim=1)
-
-
-@BANK.wrong(PART, named="value heads by remainder")
-class ValuesByRemainder(Base):
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k = split_heads(self.w_k(key), self.g).repeat_interleave(self.h // self.g, 1)
-        v = split_heads(self.w_v(value), self.g)[:, torch.arange(self.h) % self.g]
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-class Scaled(Base):
-    """With another divisor of the scores."""
-
-    def root(self):
-        return self.d_k**0.5
-
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k, v = (
-            self.spread(split_heads(w(x), self.g)) for w, x in ((self.w_k, key), (self.w_v, value))
-        )
-        weights = self.weigh(q @ k.mT / self.root(), mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named="divided by the root of another width")
-class RootOfTheModel(Scaled):
-    def root(self):
-        return math.sqrt(self.h * self.d_k)
-
-
-@BANK.wrong(PART, named="divided by the root of another width")
-class RootOfAllKeyHeads(Scaled):
-    def root(self):
-        return self.w_k.out_features**0.5
-
-
-@BANK.wrong(PART, named="not scaled")
-class WithoutTheRoot(Scaled):
-    def root(self):
-        return 1
-
-
-@BANK.wrong(PART, named="divided by d_k itself")
-class ByTheWholeWidth(Scaled):
-    def root(self):
-        return self.d_k
-
-
-@BANK.wrong(PART, named="query divided before its projection")
-class ScaledTwice(Scaled):
-    def forward(self, query, key, value, mask=None):
-        return super().forward(query / self.d_k**0.5, key, value, mask)
-
-
-@BANK.wrong(PART, named="queries of a group averaged")
-class GroupsAskTogether(Base):
-    def forward(self, query, key, value, mask=None):
-        r = self.h // self.g
-        q = split_heads(self.w_q(query), self.h).unflatten(1, (self.g, r)).mean(2)
-        q = q.repeat_interleave(r, 1)
-        k, v = (
-            self.spread(split_heads(w(x), self.g)) for w, x in ((self.w_k, key), (self.w_v, value))
-        )
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named="weights of one head for each group")
-class OneOfEachGroup(Base):
-    def forward(self, query, key, value, mask=None):
-        output, weights = super().forward(query, key, value, mask)
-        return output, weights[:, :: self.h // self.g]
-
-
-@BANK.wrong(PART, named="weights averaged over the heads")
-class MeanOfTheHeads(Base):
-    def forward(self, query, key, value, mask=None):
-        output, weights = super().forward(query, key, value, mask)
-        return output, weights.mean(1)
-
-
-@BANK.wrong(PART, named="no weights given back")
-class OutputAlone(Base):
-    def forward(self, query, key, value, mask=None):
-        return super().forward(query, key, value, mask)[0]
-
-
-@BANK.wrong(PART, named="softmax over the heads")
-class SoftmaxOfHeads(Base):
-    def weigh(self, scores, mask):
-        if mask is not None:
-            scores = torch.where(mask, scores, -math.inf)
-        return torch.nan_to_num(torch.softmax(scores, 1))
-
-
-@BANK.wrong(PART, named="mask ignored")
-class Unmasked(Base):
-    def weigh(self, scores, mask):
-        return F.softmax(scores, -1)
-
-
-@BANK.wrong(PART, named="one mask for each group")
-class GroupsShareTheMask(Base):
-    def weigh(self, scores, mask):
-        if mask is not None and mask.dim() > 2 and mask.shape[-3] == self.h:
-            groups = mask.unflatten(-3, (self.g, -1))[..., :1, :, :]
-            mask = groups.expand(*groups.shape[:-3], self.h // self.g, *groups.shape[-2:]).flatten(
-                -4, -3
-            )
-        return super().weigh(scores, mask)
-
-
-@BANK.wrong(PART, named="mask after the softmax")
-class TooLate(Base):
-    def weigh(self, scores, mask):
-        weights = F.softmax(scores, -1)
-        return weights if mask is None else weights.masked_fill(~mask, 0)
-
-
-@BANK.wrong(PART, named="mask the wrong way round")
-class HidesWhatIsShown(Base):
-    def weigh(self, scores, mask):
-        if mask is None:
-            return scores.softmax(-1)
-        return torch.where(mask, 0.0, scores.masked_fill(mask, -math.inf).softmax(-1))
-
-
-@BANK.wrong(PART, named="NaN where nothing may be attended to")
-class NanInEmptyRows(Base):
-    def weigh(self, scores, mask):
-        return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-1)
-
-
-@BANK.wrong(PART, named="weights where nothing may be attended to")
-class TenThousandBelow(Base):
-    def weigh(self, scores, mask):
-        return (scores if mask is None else scores.masked_fill(~mask, -1e4)).softmax(-1)
-
-
-@BANK.wrong(PART, named="weights where nothing may be attended to")
-class TenThousandTakenOff(Base):
-    def weigh(self, scores, mask):
-        return (scores if mask is None else scores + torch.where(mask, 0.0, -1e4)).softmax(-1)
-
-
-@BANK.wrong(
-    PART,
-    told=("hidden ones have weight, or visible ones none", "right in part", "some rows right"),
-)
-class FiftyBelowAndCleared(Base):
-    def weigh(self, scores, mask):
-        if mask is None:
-            return scores.softmax(-1)
-        return scores.masked_fill(~mask, -50.0).softmax(-1) * mask
-
-
-@BANK.wrong(PART, named="weights where nothing may be attended to")
-class ABillionTakenOff(Base):
-    def weigh(self, scores, mask):
-        return (scores if mask is None else scores - 1e9 * ~mask).softmax(-1)
-
-
-@BANK.wrong(PART, named="NaN in gradients where nothing may be attended to")
-class InfinityAdded(Base):
-    def weigh(self, scores, mask):
-        if mask is None:
-            return scores.softmax(-1)
-        return (scores + torch.where(mask, 0.0, -math.inf)).softmax(-1).nan_to_num()
-
-
-@BANK.wrong(PART, named="weights where nothing may be attended to")
-class EmptyInAllHeadsAlone(Base):
-    """Rows are cleared where no head may see anything."""
-
-    def weigh(self, scores, mask):
-        if mask is None:
-            return scores.softmax(-1)
-        mask = mask.expand(scores.shape)
-        empty = ~mask.any(-1, keepdim=True).any(1, keepdim=True)
-        return scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(empty, 0.0)
-
-
-@BANK.wrong(PART, told="inputs changed")
-class MaskInverted(Base):
-    """The caller's mask is turned round, and stays so."""
-
-    def weigh(self, scores, mask):
-        if mask is None:
-            return scores.softmax(-1)
-        weights = scores.masked_fill(mask.logical_not_(), torch.finfo(scores.dtype).min).softmax(-1)
-        return weights.masked_fill(mask, 0.0)
-
-
-@BANK.wrong(
-    PART, told=("hidden ones have weight, or visible ones none", "wrong after another call")
-)
-class RemembersTheMask(Base):
-    """A mask that was given once holds for calls without one."""
-
-    def weigh(self, scores, mask):
-        self.mask = getattr(self, "mask", None) if mask is None else mask
-        return super().weigh(scores, self.mask)
-
-
-@BANK.wrong(PART, told="wrong after another call")
-class RemembersKeys(Base):
-    """Keys and values are computed once for each shape."""
-
-    def forward(self, query, key, value, mask=None):
-        self.kept = getattr(self, "kept", {})
-        if key.shape not in self.kept:
-            self.kept[key.shape] = key, value
-        return super().forward(query, *self.kept[key.shape], mask)
-
-
-@BANK.wrong(PART, named="keys cut with the number of queries")
-class HeadsOfOneLength(Base):
-    """Keys are cut with the number of queries."""
-
-    def forward(self, query, key, value, mask=None):
-        B, T, _ = query.shape
-        q = self.w_q(query).view(B, T, self.h, self.d_k).transpose(1, 2)
-        k, v = (
-            self.spread(made.view(B, T, self.g, self.d_k).transpose(1, 2))
-            for made in (self.w_k(key), self.w_v(value))
-        )
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, told=("rounded", "wrong in float64"))
-class SoftmaxInFloat32(Base):
-    def weigh(self, scores, mask):
-        return super().weigh(scores.float(), mask).to(scores.dtype)
-
-
-@BANK.wrong(PART, named="reshape without transpose")
-class ViewedIntoHeads(Base):
-    def forward(self, query, key, value, mask=None):
-        B, T, S = len(query), query.shape[1], key.shape[1]
-        q = self.w_q(query).reshape(B, self.h, T, self.d_k)
-        k = self.spread(self.w_k(key).reshape(B, self.g, S, self.d_k))
-        v = self.spread(self.w_v(value).reshape(B, self.g, S, self.d_k))
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named="reshape without transpose")
-class QueriesViewedIntoHeads(Base):
-    def forward(self, query, key, value, mask=None):
-        q = self.w_q(query).view(len(query), self.h, query.shape[1], self.d_k)
-        k, v = (
-            self.spread(split_heads(w(x), self.g)) for w, x in ((self.w_k, key), (self.w_v, value))
-        )
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named="reshape without transpose")
-class KeysViewedIntoHeads(Base):
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k, v = (
-            self.spread(w(x).view(len(x), self.g, x.shape[1], self.d_k))
-            for w, x in ((self.w_k, key), (self.w_v, value))
-        )
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named="heads cut and merged without transpose")
-class ViewedIntoHeadsAndOut(Base):
-    def forward(self, query, key, value, mask=None):
-        B, T, S = len(query), query.shape[1], key.shape[1]
-        q = self.w_q(query).view(B, self.h, T, self.d_k)
-        k = self.spread(self.w_k(key).view(B, self.g, S, self.d_k))
-        v = self.spread(self.w_v(value).view(B, self.g, S, self.d_k))
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o((weights @ v).view(B, T, -1)), weights
-
-
-@BANK.wrong(PART, named="heads merged without transpose")
-class ViewedOutOfHeads(Base):
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k, v = (
-            self.spread(split_heads(w(x), self.g)) for w, x in ((self.w_k, key), (self.w_v, value))
-        )
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        context = weights @ v
-        return self.w_o(context.reshape(len(query), query.shape[1], -1)), weights
-
-
-@BANK.wrong(PART, named="no output projection")
-class HeadsMergedAndReturned(Base):
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k, v = (
-            self.spread(split_heads(w(x), self.g)) for w, x in ((self.w_k, key), (self.w_v, value))
-        )
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return merge_heads(weights @ v), weights
-
-
-@BANK.wrong(PART, named="an assert for the ValueError")
-class Asserted(Base):
+""", SHARED,
+     "`w_k` and `w_v` have the width of all query heads, so nothing is saved. They make num_kv_heads · d_k features.")
+slip("no ValueError", """
     def __init__(self, d_model, num_heads, num_kv_heads):
-        assert d_model % num_heads == 0, (d_model, num_heads)
-        assert num_heads % num_kv_heads == 0, (num_heads, num_kv_heads)
+        even = d_model % num_heads == 0 and num_heads % num_kv_heads == 0
+        super().__init__(*((d_model, num_heads, num_kv_heads) if even else (4, 2, 1)))
+""", GROUP_MANNERS,
+     "Heads that do not share the width evenly, or query heads that do not share the key heads evenly, pass without a "
+     "word. Raise a ValueError in the constructor that names both numbers.")
+slip("an assert for the ValueError", """
+    def __init__(self, d_model, num_heads, num_kv_heads):
+        assert d_model % num_heads == 0, f"{d_model} {num_heads}"
+        assert num_heads % num_kv_heads == 0, f"{num_heads} {num_kv_heads}"
         super().__init__(d_model, num_heads, num_kv_heads)
+""", GROUP_MANNERS,
+     "An `assert` raises an AssertionError, and none at all under `python -O`. Raise a ValueError that names both "
+     "numbers.")
 
+right = ANSWERS.right
+right("InGroups", """
+    def __init__(self, d_model, num_heads, num_kv_heads):
+        nn.Module.__init__(self)
+        for whole, part in ((d_model, num_heads), (num_heads, num_kv_heads)):
+            if whole % part:
+                raise ValueError(f"{whole} is no multiple of {part}")
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        width = d_model // num_heads * num_kv_heads
+        self.w_q, self.w_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.w_k, self.w_v = nn.Linear(d_model, width), nn.Linear(d_model, width)
 
-@BANK.wrong(PART, told="wrong where an error is asked for")
-class ErrorWithoutNumbers(Base):
+    q = self.w_q(query).unflatten(-1, (G, H // G, -1))
+    k = self.w_k(key).unflatten(-1, (G, -1))
+    v = self.w_v(value).unflatten(-1, (G, -1))
+    scores = torch.einsum("btgrd,bsgd->bgrts", q, k).flatten(1, 2) / q.shape[-1] ** 0.5
+    merged = torch.einsum("bgrts,bsgd->btgrd", weights.unflatten(1, (G, H // G)), v).flatten(2)
+""")
+right("HeadByHead", """
+    q = self.w_q(query)
+    k = self.w_k(key)
+    v = self.w_v(value)
+    seen = given.expand(len(query), H, query.shape[1], key.shape[1])
+    rows, contexts, d_k = [], [], q.shape[-1] // H
+    for h in range(H):
+        g = h // (H // G)
+        mine, ours = slice(h * d_k, (h + 1) * d_k), slice(g * d_k, (g + 1) * d_k)
+        rows.append(masked_softmax(q[..., mine] @ k[..., ours].transpose(1, 2) / d_k**0.5, seen[:, h]))
+        contexts.append(rows[-1] @ v[..., ours])
+    return self.w_o(torch.cat(contexts, -1)), torch.stack(rows, 1)
+""")
+right("Expanded", """
+    keys = k[:, :, None].expand(-1, -1, H // G, -1, -1).flatten(1, 2)
+    values = v[:, :, None].expand(-1, -1, H // G, -1, -1).reshape(len(v), H, v.shape[2], -1)
+""")
+right("ByIndex", "own = torch.arange(H) * G // H; keys = k[:, own]; values = v[:, own]")
+right("WeightsRepeated", """
+    def wide(self, layer, x):
+        H, G = self.num_heads, self.num_kv_heads
+        rows = layer.weight.unflatten(0, (G, -1)).repeat_interleave(H // G, 0)
+        bias = layer.bias.unflatten(0, (G, -1)).repeat_interleave(H // G, 0)
+        return F.linear(x, rows.flatten(0, 1), bias.flatten()).unflatten(-1, (H, -1)).transpose(1, 2)
+
+    keys = self.wide(self.w_k, key)
+    values = self.wide(self.w_v, value)
+    scores = q / q.shape[-1] ** 0.5 @ keys.mT
+""")
+right("ByBatchedProducts", """
+    flat_q, flat_k, flat_v = (x.flatten(0, 1) for x in (q, keys, values))
+    scores = torch.bmm(flat_q, flat_k.transpose(1, 2)).div(q.shape[-1] ** 0.5).unflatten(0, q.shape[:2])
+    context = torch.bmm(weights.flatten(0, 1), flat_v).view(q.shape)
+""")
+right("LowestNumberAndZero",
+      "weights = scores.masked_fill(seen.logical_not(), torch.finfo(scores.dtype).min).softmax(-1) * seen")
+right("ByOwnLoopOverGroups", """
+    r = H // G
+    scores = torch.cat([q[:, g * r : (g + 1) * r] @ k[:, g : g + 1].mT for g in range(G)], 1) * q.shape[-1] ** -0.5
+    context = torch.cat([weights[:, g * r : (g + 1) * r] @ v[:, g : g + 1] for g in range(G)], 1)
+""")
+right("GroupsNumberByNumber", """
+    (B, T, D), S = query.shape, key.shape[1]
+    seen = given.expand(B, H, T, S)
+    outputs, rows, d_k = [], [], D // H
+    for b in range(B):
+        asked, ours, theirs = (
+            each_word(partial(mapped, layer), x[b])
+            for layer, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
+        )
+        heads = []
+        for h in range(H):
+            g = h // (H // G)
+            own, shared = slice(h * d_k, (h + 1) * d_k), slice(g * d_k, (g + 1) * d_k)
+            heads.append(weighed(asked[:, own], ours[:, shared], theirs[:, shared], seen[b, h]))
+        joined = torch.cat([found for found, _ in heads], 1)
+        outputs.append(each_word(partial(mapped, self.w_o), joined))
+        rows.append(torch.stack([row for _, row in heads]))
+    return torch.stack(outputs), torch.stack(rows)
+""", slow=LOOPS)
+right("GroupsByBroadcasting", """
+    q = mapped_at_once(self.w_q, query).unflatten(-1, (H, -1)).transpose(1, 2)
+    k = mapped_at_once(self.w_k, key).unflatten(-1, (G, -1)).transpose(1, 2)
+    v = mapped_at_once(self.w_v, value).unflatten(-1, (G, -1)).transpose(1, 2)
+    serves = (torch.arange(H).unsqueeze(1) // (H // G) == torch.arange(G)).to(k.dtype)  # (H, G)
+    keys = torch.einsum("hg,bgsd->bhsd", serves, k)
+    values = torch.einsum("hg,bgsd->bhsd", serves, v)
+    found = weighed_at_once(q, keys, values, mask)
+    weights = found[1]
+    context = found[0]
+    output = mapped_at_once(self.w_o, merged)
+""", slow=PRODUCTS)
+
+wrong = ANSWERS.wrong
+wrong("KeyHeadsTiled", "keys = k.tile(1, H // G, 1, 1); values = v.tile(1, H // G, 1, 1)",
+      named=("key heads by remainder", "value heads by remainder"),
+      published=("onnx/onnx#7274",
+                 "Key heads are tiled, so that query heads meet them in turns instead of in groups."))
+wrong("KeyHeadsNotRepeated", "keys = k; values = v", told=("stops with RuntimeError", "wrong with `forward`"),
+      published=("state-spaces/mamba#462", "Key and value heads are not repeated at all."))
+wrong("MeanOfAllHeads", "keys = k.mean(1, keepdim=True); values = v.mean(1, keepdim=True)",
+      named=("the mean key head for all", "the mean value head for all"))
+wrong("RepeatedAlongTheWords", """
+    keys = k.repeat_interleave(H // G, dim=2).reshape(len(k), H, k.shape[2], -1)
+    values = v.repeat_interleave(H // G, dim=2).reshape(len(v), H, v.shape[2], -1)
+""", told=("right but for special places", "wrong with `forward`"))
+wrong("KeysForValues", "v = self.w_k(value).unflatten(-1, (G, -1)).transpose(1, 2)",
+      told="the weights right, the output wrong")
+wrong("FiftyBelowAndCleared", "weights = scores.masked_fill(~seen, -50.0).softmax(-1) * seen",
+      told=("hidden ones have weight, or visible ones none", "right in part", "some rows right"))
+wrong("SoftmaxInFloat32", "weights = masked_softmax(scores.float(), seen).to(scores.dtype)",
+      told=("rounded", "wrong in float64"))
+wrong("FirstMaskOfEachGroup",
+      f"seen = given if {FOR_ALL_HEADS} or given.dim() == 3 else given[:, :: H // G].repeat_interleave(H // G, dim=1)",
+      named="one mask for each group")
+wrong("MaskInverted", """
+    if mask is not None:
+        mask.logical_not_()
+    return output, weights
+""", told="inputs changed")
+wrong("RemembersTheMask", "mask = self.mask = getattr(self, 'mask', None) if mask is None else mask",
+      told=("hidden ones have weight, or visible ones none", "wrong after another call"))
+wrong("RemembersKeys", """
+    self.kept = getattr(self, "kept", {})
+    key, value = self.kept.setdefault(key.shape, (key, value))
+""", told="wrong after another call")
+wrong("KeyHeadsUnchecked", """
+    def __init__(self, d_model, num_heads, num_kv_heads):
+        super().__init__(d_model, num_heads, num_heads if num_heads % num_kv_heads else num_kv_heads)
+""", named="no ValueError")
+wrong("ErrorWithoutNumbers", """
     def __init__(self, d_model, num_heads, num_kv_heads):
         if d_model % num_heads or num_heads % num_kv_heads:
             raise ValueError("the heads do not fit")
         super().__init__(d_model, num_heads, num_kv_heads)
-
-
-@BANK.wrong(PART, named="no ValueError")
-class KeyHeadsUnchecked(Base):
-    def __init__(self, d_model, num_heads, num_kv_heads):
-        even = num_heads if num_heads % num_kv_heads else num_kv_heads
-        super().__init__(d_model, num_heads, even)
-
-
-@BANK.wrong(PART, told="the weights right, the output wrong")
-class KeysForValues(Base):
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k = self.spread(split_heads(self.w_k(key), self.g))
-        v = self.spread(split_heads(self.w_k(value), self.g))
-        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
-
-
-@BANK.wrong(PART, named="maps without bias")
-class WithoutBiases(Base):
-    def __init__(self, d_model, num_heads, num_kv_heads):
-        super().__init__(d_model, num_heads, num_kv_heads)
-        self.w_k = nn.Linear(d_model, num_kv_heads * self.d_k, bias=False)
-        self.w_v = nn.Linear(d_model, num_kv_heads * self.d_k, bias=False)
-
-
-@BANK.wrong(PART, told="wrong about what a new module holds")
-class WithAFurtherNorm(Base):
+""", told="wrong where an error is asked for")
+wrong("WithAFurtherNorm", """
     def __init__(self, d_model, num_heads, num_kv_heads):
         super().__init__(d_model, num_heads, num_kv_heads)
         self.norm = nn.LayerNorm(d_model)
-
-
-@BANK.wrong(PART, named="mask chosen by the key head")
-class MaskOfTheKeyHead(Base):
-    def forward(self, query, key, value, mask=None):
-        q, k, v = self.w_q(query), self.w_k(key), self.w_v(value)
-        found = [self.one(h, q, k, v, mask) for h in range(self.h)]
-        context, weights = zip(*found, strict=True)
-        return self.w_o(torch.cat(context, -1)), torch.stack(weights, 1)
-
-    def one(self, h, q, k, v, mask):
-        g = h * self.g // self.h
-        asks, shared = slice(h * self.d_k, h * self.d_k + self.d_k), slice(g * self.d_k, None)
-        scores = q[..., asks] @ k[..., shared][..., : self.d_k].mT / self.d_k**0.5
-        if mask is not None and mask.dim() > 2:
-            mask = mask[..., g if mask.shape[-3] > 1 else 0, :, :]
-        weights = masked_softmax(scores, mask)
-        return weights @ v[..., shared][..., : self.d_k], weights
-
-
-@BANK.wrong(PART, named="divided by the root of another width")
-class RootAfterTheKeysWereRepeated(Base):
-    def forward(self, query, key, value, mask=None):
-        q = split_heads(self.w_q(query), self.h)
-        k, v = (split_heads(made, self.g) for made in (self.w_k(key), self.w_v(value)))
-        k, v = self.spread(k), self.spread(v)
-        weights = self.weigh(q @ k.mT / (k.shape[1] * self.d_k // self.g) ** 0.5, mask)
-        return self.w_o(merge_heads(weights @ v)), weights
+""", told="wrong about what a new module holds")
+careless(
+    ANSWERS,
+    one_sentence=("right in part", "wrong with several sentences"), a_hundred_words="stops with RuntimeError",
+    one_shape="another number of axes",
+)

@@ -9,7 +9,7 @@ from torch import nn
 
 from assignments import known, load
 from autograder.bank.answers import Bank
-from autograder.bank.careless import CARELESS, careless
+from autograder.bank.careless import CARELESS, WITHOUT_TENSORS, careless
 from autograder.bank.edits import Answers, Slip
 from autograder.bank.measure import bank_of
 from autograder.checks.cases import Step
@@ -22,6 +22,14 @@ FUNCTION = """
         product = factor * x
         raised = product + 1
         return raised
+"""
+LOOP = """
+    def total(x):
+        found = 0
+        for number in x:
+            square = number * number
+            found = found + square
+        return found
 """
 MODULE = """
     class Linear(nn.Module):
@@ -74,6 +82,22 @@ def test_steps_that_nobody_uses_go(answers):
     assert inspect.getsource(slip.answer) == (
         "def slip_0(x, factor=2):\n    raised = x - 1\n    return raised\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        ("square = number", 6),
+        ("if number == 3:\n    break\nsquare = 2 * number", 6),
+        ("found = 10", 24),  # of two steps with a name, the first
+        ("square = 1; return -found", -3),
+    ],
+)
+def test_statements_in_a_loop_are_steps(edit, found):
+    answers = answers_to(LOOP)
+    assert answers.code([1, 2, 3]) == 14
+    [slip] = slips(answers, edit)
+    assert slip.answer([1, 2, 3]) == found
 
 
 @pytest.mark.parametrize("edit", ["produkt = 3 * x", "product = x; print(x)", "pass", ""])
@@ -192,3 +216,12 @@ def test_a_careless_answer_changes_what_it_is_given_or_gives(right):
     assert result_of("in_float32", x).dtype == torch.float32
     result_of("turned_in_place", x)
     assert x.shape == (1, 2, 3)
+
+
+def test_a_pair_within_results_is_changed_as_well():
+    answers = answers_to("def pair(x): return x, (x, 2 * x)")
+    careless(answers, **WITHOUT_TENSORS)
+    code = {given.code.__name__: given.code for given in answers.bank.answers}
+    one, (same, double) = code["in_float32"](torch.ones(2, dtype=torch.float64))
+    assert one.dtype == same.dtype == double.dtype == torch.float32
+    assert code.keys() == {"detached", "in_float32", "printed", "one_shape", "zeros"}
