@@ -144,9 +144,9 @@ BULLETS = {
         "A later part may call": STOOD_IN,
         "`length` and `d_model` are whole numbers": TELLS,
         "`d_model` may be **odd**": breaks(
-            "table_with_the_last_column_left_out", "table_with_whole_pairs_counted",
+            "last column empty at odd widths", "odd width treated like the even one below",
         ),
-        "The result is `float32`": breaks("table_by_numpy_as_it_comes"),
+        "The result is `float32`": breaks("float64 returned"),
         "At positions in the thousands": breaks(
             "table_with_coarse_angles", uses=("table_by_turning_step_by_step",)
         ),
@@ -154,19 +154,19 @@ BULLETS = {
             "WithAFrozenParameter", uses=("WithoutSavingTheTable",)
         ),
         "Dropout acts on the **sum**": breaks(
-            "WithDropoutInside", "WithDropoutThatNeverSleeps", "DroppingWholeWords",
+            "dropout on the positions only", "dropout in eval mode", "DroppingWholeWords",
             "DroppingWithoutMakingUpForIt",
         ),
         "If $T$ is greater than `max_len`": breaks(
             "WithoutACheck", "WithAnErrorTooEarly", "WithAnAssert",
         ),
         "The result has the dtype and the device": breaks(
-            "AlwaysFloat32", "WithATableOfNumPysNumbers", "Detached",
+            "in_float32", "WithATableOfNumPysNumbers", "detached",
         ),
-        "`x` itself stays as it was": breaks("AddedInPlaceWithoutNoGrad", "OfContiguousInputOnly"),
+        "`x` itself stays as it was": breaks("AddedInPlaceWithoutNoGrad", "without_gaps"),
         "Draw with `imshow`": breaks("picture_of_curves", uses=("picture_by_matshow",)),
         "The function opens no other figure": breaks(
-            "picture_beside_an_empty_figure", "picture_as_printed", "picture_of_a_closed_figure",
+            "picture_beside_an_empty_figure", "picture_as_printed", "figure closed",
         ),
         "The colours and the shape of the cells": uses("picture_with_ten_colours_and_half_transparent"),
     },
