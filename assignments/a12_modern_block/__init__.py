@@ -1,6 +1,6 @@
 """Assignment 12: the parts of the block of today, and the block."""
 
-from assignments.a12_modern_block import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a12_modern_block import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a12_modern_block.rubric import block, gated, rms, rotary
 from assignments.common.disallowed import TRANSFORMERS
 from autograder.checks.check import Assignment

@@ -8,6 +8,7 @@ Shapes: B batch, H heads, T queries, S keys, D width, d_k = D / H.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -90,6 +91,30 @@ def weighed(query: Tensor, key: Tensor, value: Tensor, seen: Tensor) -> tuple[Te
     return torch.stack(output), torch.stack(weights)
 
 
+def turned_by_numbers(
+    x: Tensor, positions: Tensor, base: float = 10000.0, factor: float = 1.0
+) -> Tensor:
+    """Rotary positions of x (B, H, T, d_k)."""
+    B, H, T, d_k = x.shape
+    sentences = []
+    for b in range(B):
+        heads = []
+        for h in range(H):
+            words = []
+            for t in range(T):
+                place = int(positions[b, t] if positions.dim() == 2 else positions[t]) / factor
+                word = []
+                for j in range(0, d_k, 2):
+                    angle = place / base ** (j / d_k)
+                    cos, sin = math.cos(angle), math.sin(angle)
+                    even, odd = x[b, h, t, j], x[b, h, t, j + 1]
+                    word += [even * cos - odd * sin, even * sin + odd * cos]
+                words.append(torch.stack(word))
+            heads.append(torch.stack(words))
+        sentences.append(torch.stack(heads))
+    return torch.stack(sentences)
+
+
 def seen_by_heads(mask: Tensor | None, *shape: int) -> Tensor:
     """A mask of all axes (B, H, T, S)."""
     return torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape)
@@ -131,6 +156,24 @@ def normed_at_once(norm: nn.LayerNorm, x: Tensor) -> Tensor:
     apart = x - (x.unsqueeze(-2) * torch.ones(D, D, dtype=x.dtype)).sum(-1) / D
     variance = torch.einsum("...i,...i->...", apart, apart).unsqueeze(-1) / D
     return apart / (variance + norm.eps).sqrt() * norm.weight + norm.bias
+
+
+def turned_by_products(
+    x: Tensor, positions: Tensor, base: float = 10000.0, factor: float = 1.0
+) -> Tensor:
+    """Rotary positions of x (B, H, T, d_k), by a matrix (d_k, d_k) for each word."""
+    d_k = x.shape[-1]
+    speeds = base ** (torch.arange(0, d_k, 2).double() / d_k)
+    angles = positions.double().unsqueeze(-1) / factor / speeds
+    cos, sin = (part.repeat_interleave(2, -1) for part in (angles.cos(), angles.sin()))
+    places = torch.arange(d_k)
+    even = (places % 2 == 0).double()
+    # where the other one of a pair stands, with its sign: (d_k, d_k)
+    partner = (places.unsqueeze(1) == places + 1 - 2 * (places % 2)) * (1 - 2 * even).unsqueeze(1)
+    turn = (cos.unsqueeze(-1) * torch.eye(d_k) + sin.unsqueeze(-1) * partner).to(x.dtype)
+    if positions.dim() == 2:
+        turn = turn.unsqueeze(1)
+    return (turn * x.unsqueeze(-2)).sum(-1)
 
 
 def weighed_at_once(

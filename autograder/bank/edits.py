@@ -203,7 +203,7 @@ class Answers:
         for node in ast.parse(dedent(text).strip()).body:
             waiting.append(Statement.read(node))
             step = waiting[-1].gives
-            if step.startswith("def ") or self._place_of(step):
+            if (self.bases and step.startswith("def ")) or self._place_of(step):
                 found[step] = found.get(step, []) + waiting
                 waiting = []
         if waiting or not found:

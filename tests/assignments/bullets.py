@@ -144,9 +144,9 @@ BULLETS = {
         "A later part may call": STOOD_IN,
         "`length` and `d_model` are whole numbers": TELLS,
         "`d_model` may be **odd**": breaks(
-            "table_with_the_last_column_left_out", "table_with_whole_pairs_counted",
+            "last column empty at odd widths", "odd width treated like the even one below",
         ),
-        "The result is `float32`": breaks("table_by_numpy_as_it_comes"),
+        "The result is `float32`": breaks("float64 returned"),
         "At positions in the thousands": breaks(
             "table_with_coarse_angles", uses=("table_by_turning_step_by_step",)
         ),
@@ -154,19 +154,19 @@ BULLETS = {
             "WithAFrozenParameter", uses=("WithoutSavingTheTable",)
         ),
         "Dropout acts on the **sum**": breaks(
-            "WithDropoutInside", "WithDropoutThatNeverSleeps", "DroppingWholeWords",
+            "dropout on the positions only", "dropout in eval mode", "DroppingWholeWords",
             "DroppingWithoutMakingUpForIt",
         ),
         "If $T$ is greater than `max_len`": breaks(
             "WithoutACheck", "WithAnErrorTooEarly", "WithAnAssert",
         ),
         "The result has the dtype and the device": breaks(
-            "AlwaysFloat32", "WithATableOfNumPysNumbers", "Detached",
+            "in_float32", "WithATableOfNumPysNumbers", "detached",
         ),
-        "`x` itself stays as it was": breaks("AddedInPlaceWithoutNoGrad", "OfContiguousInputOnly"),
+        "`x` itself stays as it was": breaks("AddedInPlaceWithoutNoGrad", "without_gaps"),
         "Draw with `imshow`": breaks("picture_of_curves", uses=("picture_by_matshow",)),
         "The function opens no other figure": breaks(
-            "picture_beside_an_empty_figure", "picture_as_printed", "picture_of_a_closed_figure",
+            "picture_beside_an_empty_figure", "picture_as_printed", "figure closed",
         ),
         "The colours and the shape of the cells": uses("picture_with_ten_colours_and_half_transparent"),
     },
@@ -383,32 +383,35 @@ BULLETS = {
         "You may import `course_utils.attention`": uses("WithTheCoursesAttention"),
         "Anything that would be the answer itself": BARRED,
         "Inputs are never changed": breaks(
-            "WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient", "MendsTheMask",
+            "x changed in place", "turned_in_place", "float32 always", "detached", "MendsTheMask",
             "by_single_complex_numbers", "NormsInSingle", uses=("rotary_in_float32",),
         ),
         "Nothing is remembered": breaks(
             "tables_kept_by_length", "RemembersItsPositions", "RemembersThePositionsOfEachLength",
             "CountsItsFirstWords", "RemembersItsMask", "RemembersItsRoots", "RemembersItsGate",
         ),
-        "Masks are `bool`": breaks("Inverted"),
-        "The mean is taken": breaks("OneNumberForAll", "DividedByTheLength"),
-        "γ is `weight`": breaks("ZerosFirst", "WithABias", "AsInGemma"),
-        "ε is `eps`": breaks("EpsAfterTheRoot", "EpsOfAMillionth"),
-        "Features $2k$": breaks("as_in_other_libraries", "halves_side_by_side"),
-        "The pair is turned": breaks("clockwise", "half_the_exponent", "always_ten_thousand"),
-        "All heads of a sentence": breaks("no_axis_for_heads", "by_the_number_of_the_head"),
-        "Every position is divided": breaks("stretched", "without_the_factor", "whole_positions"),
+        "Masks are `bool`": breaks("mask upside down"),
+        "The mean is taken": breaks("mean over other axes than the features", "sum of squares instead of their mean"),
+        "γ is `weight`": breaks("ZerosFirst", "WithABias", "one plus the weight"),
+        "ε is `eps`": breaks("ε outside the root", "ε fixed"),
+        "Features $2k$": breaks("halves for neighbours", "pairs taken from the two halves"),
+        "The pair is turned": breaks("turned the other way", "exponent k / d_k", "base ignored"),
+        "All heads of a sentence": breaks("batch axis taken for heads", "positions along the heads"),
+        "Every position is divided": breaks("factor multiplied", "factor ignored", "whole-number division by factor"),
         "If $d_k$ is odd": breaks("the_last_feature_as_it_is"),
-        "The dot is": breaks("Sum", "OnlyTheGate"),
+        "The dot is": breaks("added instead of multiplied", "no gate"),
         "`F.silu`, `F.scaled": uses("ByFunctional", "WithPyTorchsAttention", "rotary_by_complex_numbers"),
         "`d_ff` is taken": uses("ByFunctional"),
-        "There is no dropout, and there are no further parameters.": breaks("WithDropout", "WithBiases"),
-        "Heads are cut and merged": breaks("ViewedIntoHeads", "BeforeTheCut", "ValuesToo"),
-        "Scores are divided": breaks("Unscaled", "RootOfTheModel"),
-        "A head in which a word may attend": breaks(
-            "AverageInEmptyRows", "AverageWhereOneHeadIsBlind", "NothingWhereOneHeadIsBlind", "AddsMinusInfinity",
+        "There is no dropout, and there are no further parameters.": breaks("dropout inside", "WithBiases"),
+        "Heads are cut and merged": breaks(
+            "reshape without transpose", "turned before the heads are cut", "values turned",
         ),
-        "Where `num_heads` does not": breaks("Unchecked"),
+        "Scores are divided": breaks("not scaled", "divided by √d_model"),
+        "A head in which a word may attend": breaks(
+            "the average where nothing may be attended to", "AverageWhereOneHeadIsBlind", "NothingWhereOneHeadIsBlind",
+            "AddsMinusInfinity",
+        ),
+        "Where `num_heads` does not": breaks("heads that do not fit pass"),
     },
     "a13_looking_inside": {
         "Any code that does": uses("score_by_loops", "ablated_by_zero_columns", "patched_layer_by_layer", "lens_by_hooks"),

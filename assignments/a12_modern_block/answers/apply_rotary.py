@@ -5,150 +5,216 @@ import math
 import torch
 
 from assignments.a12_modern_block.answers.bank import BANK
+from assignments.a12_modern_block.answers.rms_norm import of_eight
+from assignments.a12_modern_block.rubric import ANYWHERE, ROTARY_MANNERS, TURNED, rotary
+from assignments.common.slow import turned_by_numbers, turned_by_products
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.careless import careless
+from autograder.bank.edits import Answers
 
-PART = "apply_rotary"
+
+def matrix_of(angle, dtype):
+    """What turns a pair by an angle: (2, 2)."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    return torch.tensor([[cos, -sin], [sin, cos]], dtype=dtype)
 
 
-def even(x):
-    if x.shape[-1] % 2 != 0:
-        raise ValueError(f"pairs need an even width, found {x.shape[-1]}")
+ANSWERS = Answers(
+    __name__, BANK, rotary,
+    """
+    def apply_rotary(x, positions, base=10000.0, factor=1.0):
+        d_k = x.shape[-1]
+        if d_k % 2:
+            raise ValueError(f"d_k = {d_k} is odd")
+        places = positions.double().unsqueeze(-1)  # (..., T, 1)
+        pressed = places / factor
+        exponents = torch.arange(0, d_k, 2).double() / d_k
+        of_words = pressed / base**exponents  # (..., T, d_k / 2)
+        angles = of_words.unsqueeze(1) if positions.dim() == 2 else of_words  # an axis for the heads
+        tables = angles.cos(), angles.sin()
+        cos, sin = (table.to(x.dtype) for table in tables)
+        first, second = x[..., 0::2], x[..., 1::2]
+        turned = first * cos - second * sin, first * sin + second * cos
+        return torch.stack(turned, dim=-1).flatten(-2)
+    """,
+    math=math, torch=torch, kept={}, of_eight=of_eight, matrix_of=matrix_of,
+    turned_by_numbers=turned_by_numbers, turned_by_products=turned_by_products,
+)  # fmt: skip
 
+# fmt: off
+slip = ANSWERS.slip
+slip("exponent k / d_k", "exponents = torch.arange(d_k // 2).double() / d_k", TURNED,
+     "Your pair k turns by base^(k / d_k). The exponent is 2k / d_k, where k counts pairs.")
+slip("exponent 4k / d_k", "exponents = 2 * torch.arange(0, d_k, 2).double() / d_k", TURNED,
+     "Your pair k turns by base^(4k / d_k), as if k counted features and were doubled once more. The exponent is 2k / "
+     "d_k, where k counts pairs.")
+slip("powers of base multiplied", "exponents = -torch.arange(0, d_k, 2).double() / d_k", TURNED,
+     "Your pairs turn faster from one to the next, because you multiply by base^(2k / d_k). The formula divides by it.")
+slip("last pair at the base itself", "exponents = torch.linspace(0, 1, d_k // 2).double()", TURNED,
+     "Your exponents run from 0 to 1, so the last pair turns by position / base. They are 2k / d_k, which stays below "
+     "1.")
+slip("all pairs at one speed", "exponents = torch.zeros(d_k // 2).double()", TURNED,
+     "All your pairs turn at the same speed. Pair k is slower by base^(2k / d_k).")
+slip("pairs in reverse", "exponents = torch.arange(0, d_k, 2).double().flip(0) / d_k", TURNED,
+     "Your last pair turns fastest. The first one does, at the angle of the position itself.")
+slip("pairs counted from 1", "exponents = torch.arange(2, d_k + 2, 2).double() / d_k", TURNED,
+     "Your first pair is slowed down already, because you count pairs from 1. Pair 0 turns by the position itself.")
+slip("base ignored", "base = 10000.0", ANYWHERE,
+     "Your `base` is always 10000. It is an argument.")
+slip("factor ignored", "pressed = places", ANYWHERE,
+     "Your `factor` is not used. It divides the positions.")
+slip("factor multiplied", "pressed = places * factor", ANYWHERE,
+     "You multiply positions by `factor`. It presses them together, so it divides.")
+slip("factor divides twice", "pressed = places / factor**2", ANYWHERE,
+     "Positions are divided by `factor` twice. Once is what the formula says.")
+slip("whole-number division by factor", "pressed = places // factor", ANYWHERE,
+     "You divide positions by `factor` without the rest, so neighbours fall on one position.")
+slip("positions ignored", "places = torch.arange(x.shape[2]).double().expand(positions.shape).unsqueeze(-1)", ANYWHERE,
+     "Your result does not depend on `positions`. It turns by 0, 1, 2, …, where it should take the positions that are "
+     "given.",
+     published=("pytorch/executorch#2010",
+                "The table is cut from its beginning, although with a cache the words begin further on."))
+slip("positions from 1", "places = positions.double().unsqueeze(-1) + 1", TURNED,
+     "You add 1 to every position. Position 0 turns nothing.")
+slip("positions of the first sentence for all", """
+    same = positions[:1].expand_as(positions) if positions.dim() == 2 else positions
+    places = same.double().unsqueeze(-1)
+""", ANYWHERE,
+     "All your sentences get the positions of the first one. With (B, T), each row belongs to a sentence.")
+slip("batch axis taken for heads", "angles = of_words", ANYWHERE,
+     "Your (B, T) positions meet the axis of the heads, because the angles have no axis for heads. An axis of length 1 "
+     "belongs after the batch.")
+slip("positions along the heads", """
+    rows = of_words if positions.dim() == 2 else of_words[torch.arange(x.shape[1]) % len(of_words)]
+    angles = rows.unsqueeze(1)
+""", TURNED,
+     "Your angle grows from head to head instead of from word to word.")
+slip("sine and cosine exchanged", "tables = angles.sin(), angles.cos()", TURNED,
+     "Sine and cosine are exchanged, so that position 0 does turn.")
+slip("turned the other way", "tables = angles.cos(), -angles.sin()", TURNED,
+     "You turn the other way round, because the minus stands before the other sine.")
+slip("pairs taken from the two halves", "first, second = x.chunk(2, dim=-1)", TURNED,
+     "You take feature k and feature k + d_k / 2 as a pair, and put the results side by side. Neighbours, 2k and 2k + "
+     "1, belong together.")
+slip("not turned back into pairs", "return torch.cat(turned, dim=-1)", TURNED,
+     "Your result holds all first features and then all second ones. Each pair goes back to the two places from which "
+     "it came, so first and second are stacked and not concatenated.")
+slip("second feature from the new first", """
+    new = first * cos - second * sin
+    turned = new, new * sin + second * cos
+""", TURNED,
+     "The second feature of each pair is computed from the first one after it was turned. Both come from the old pair.")
+slip("added instead of turned", "turned = {turned}", TURNED,
+     "You add sine and cosine to the features. They turn the pair, as a rotation does.",
+     each={"turned": ("(first + cos, second + sin)", "(first + sin, second + cos)")})
+slip("scaled instead of turned", "turned = first * cos, second * sin", TURNED,
+     "You multiply one feature by the cosine and the other by the sine, and the pair does not mix. In a rotation each "
+     "new feature is made of both old ones.")
+slip("reflected instead of turned", "turned = {turned}", TURNED,
+     "A sign is wrong, so pairs are reflected or stretched instead of turned. The one minus stands before the sine in "
+     "the first line.",
+     each={"turned": ("(first * cos - second * sin, first * sin - second * cos)",
+                      "(first * cos + second * sin, first * sin + second * cos)")})
+slip("factor on the base", "base = base * factor; pressed = places", ANYWHERE,
+     "Your `factor` multiplies the base. It divides the positions, for all pairs alike.")
+slip("exponent over the features of all heads", "base = base ** (1 / x.shape[1])", TURNED,
+     "Your exponents are 2k over the features of all heads together. They are 2k / d_k, where d_k is the width of one "
+     "head.")
+slip("halves for neighbours", "first, second = x.chunk(2, dim=-1); return torch.cat(turned, dim=-1)", TURNED,
+     "You pair feature k with feature k + d_k / 2, as many libraries do. Here neighbours, 2k and 2k + 1, form a pair, "
+     "as in the paper.",
+     published=("karpathy/nanochat#264",
+                "Feature k is paired with feature k + d_k / 2, and the rows of W_q and W_k stay in their order."))
+slip("the halves' angles on neighbours", """
+    wide = torch.cat([of_words, of_words], dim=-1)
+    angles = wide.unsqueeze(1) if positions.dim() == 2 else wide
+    partner = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
+    turned = x * cos + partner * sin
+    return turned
+""", TURNED,
+     "Your angles are laid out for halves, all speeds and then all speeds again, and meet neighbours. Each speed comes "
+     "twice in a row for them, as by `repeat_interleave`.")
+slip("neighbours' angles on the halves", """
+    wide = of_words.repeat_interleave(2, dim=-1)
+    angles = wide.unsqueeze(1) if positions.dim() == 2 else wide
+    first, second = x.chunk(2, dim=-1)
+    turned = x * cos + torch.cat([-second, first], dim=-1) * sin
+    return turned
+""", TURNED,
+     "Your angles are laid out for neighbours, each speed twice in a row, and the partner of a feature comes from the "
+     "other half. Features 2k and 2k + 1 are partners, so the partner stands next to its feature.",
+     published=("raiyanyahya/how-to-train-your-gpt#6",
+                "Angles stand twice side by side, as for neighbours, but partners come from the other half."))
+slip("float32 always", "return torch.stack(turned, dim=-1).flatten(-2).float()", ROTARY_MANNERS,
+     "Your result is float32 whatever x is. A float64 input gives a float64 result.")
 
-def angles_of(x, positions, base, factor):
-    """(…, T, d_k / 2), with an axis for the heads where each sentence has its own positions."""
-    even(x)
-    d_k = x.shape[-1]
+right = ANSWERS.right
+right("rotary_by_complex_numbers", """
     speeds = torch.tensor([base ** (-2 * k / d_k) for k in range(d_k // 2)], dtype=torch.float64)
-    angles = positions.double().unsqueeze(-1) / factor * speeds
-    return angles if positions.dim() == 1 else angles.unsqueeze(1)
-
-
-def tables(x, positions, base, factor):
-    angles = angles_of(x, positions, base, factor)
-    return torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
-
-
-def side_by_side(first, second):
-    return torch.stack((first, second), -1).reshape(*first.shape[:-1], -1)
-
-
-# ------------------------------------------------------------------------------------- right
-
-
-@BANK.right(PART)
-def rotary_by_complex_numbers(x, positions, base=10000.0, factor=1.0):
-    angles = angles_of(x, positions, base, factor)
+    of_words = pressed * speeds
     turning = torch.polar(torch.ones_like(angles), angles)
     if x.dtype == torch.float32:
         turning = turning.to(torch.complex64)
     pairs = torch.view_as_complex(x.contiguous().unflatten(-1, (-1, 2)))
     return torch.view_as_real(pairs * turning).flatten(-2)
-
-
-@BANK.right(PART)
-def rotary_by_repeated_tables(x, positions, base=10000.0, factor=1.0):
-    """Tables as wide as x, and a partner for each feature."""
-    cos, sin = tables(x, positions, base, factor)
-    cos, sin = cos.repeat_interleave(2, dim=-1), sin.repeat_interleave(2, dim=-1)
-    partner = side_by_side(-x[..., 1::2], x[..., ::2])
-    return x * cos + partner * sin
-
-
-@BANK.right(PART)
-def rotary_by_matrices(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
+""")
+# tables as wide as x, and a partner for each feature
+right("rotary_by_repeated_tables", """
+    partner = torch.stack((-second, first), -1).reshape(x.shape)
+    return x * cos.repeat_interleave(2, dim=-1) + partner * sin.repeat_interleave(2, dim=-1)
+""")
+right("rotary_by_matrices", """
     rows = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
     return (rows @ x.unflatten(-1, (-1, 2)).unsqueeze(-1)).squeeze(-1).flatten(-2)
-
-
-@BANK.right(PART)
-def rotary_written_into_a_new_tensor(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
+""")
+right("rotary_written_into_a_new_tensor", """
     out = torch.empty_like(x)
     out[..., ::2] = x[..., ::2] * cos - x[..., 1::2] * sin
     out[..., 1::2] = x[..., ::2] * sin + x[..., 1::2] * cos
     return out
-
-
-@BANK.right(PART)
-def rotary_by_halves_in_another_order(x, positions, base=10000.0, factor=1.0):
-    """As other libraries do, with the features in another order before and after."""
-    cos, sin = tables(x, positions, base, factor)
-    cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
-    d_k = x.shape[-1]
+""")
+# as other libraries do, with the features in another order before and after
+right("rotary_by_halves_in_another_order", """
     order = torch.cat([torch.arange(0, d_k, 2), torch.arange(1, d_k, 2)])
     y = x[..., order]
-    turned = y * cos + torch.cat([-y[..., d_k // 2 :], y[..., : d_k // 2]], -1) * sin
-    return turned[..., order.argsort()]
-
-
-@BANK.right(PART)
-def rotary_in_float32(x, positions, base=10000.0, factor=1.0):
-    """Tables in float32 are right."""
-    even(x)
-    speeds = 1.0 / base ** (torch.arange(0, x.shape[-1], 2).float() / x.shape[-1])
-    angles = (positions.float() / factor).unsqueeze(-1) * speeds
-    if positions.ndim == 2:
-        angles = angles[:, None, :, :]
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return side_by_side(a * cos - b * sin, a * sin + b * cos)
-
-
-@BANK.right(PART)
-def rotary_by_the_exponential(x, positions, base=10000.0, factor=1.0):
-    """Speeds as the exponential of a logarithm."""
-    even(x)
-    steps = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)
-    speeds = torch.exp(-steps / x.shape[-1] * torch.log(torch.tensor(base, dtype=torch.float64)))
-    angles = torch.einsum("...t,k->...tk", positions.double() / factor, speeds)
-    angles = angles.unsqueeze(-3)  # one axis for the heads, (1, T, …) or (B, 1, T, …)
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
-    return side_by_side(a * cos - b * sin, a * sin + b * cos)
-
-
-@BANK.right(PART)
-def rotary_sentence_by_sentence(x, positions, base=10000.0, factor=1.0):
-    even(x)
+    partner = torch.cat([-y[..., d_k // 2 :], y[..., : d_k // 2]], -1)
+    halves = y * torch.cat([cos, cos], -1) + partner * torch.cat([sin, sin], -1)
+    return halves[..., order.argsort()]
+""")
+right("rotary_in_float32", """
+    places = positions.float().unsqueeze(-1)
+    exponents = torch.arange(0, d_k, 2).float() / d_k
+    of_words = pressed * (1.0 / base**exponents)
+    angles = of_words[:, None, :, :] if positions.ndim == 2 else of_words
+""")
+# speeds as the exponential of a logarithm
+right("rotary_by_the_exponential", """
+    steps = torch.arange(0, d_k, 2, dtype=torch.float64)
+    speeds = torch.exp(-steps / d_k * torch.log(torch.tensor(base, dtype=torch.float64)))
+    angles = torch.einsum("...t,k->...tk", positions.double() / factor, speeds).unsqueeze(-3)
+    first, second = x.unflatten(-1, (-1, 2)).unbind(-1)
+""")
+right("rotary_sentence_by_sentence", """
     rows = []
     for b in range(len(x)):
-        cos, sin = tables(x[b], positions if positions.dim() == 1 else positions[b], base, factor)
-        first, second = x[b, :, :, 0::2], x[b, :, :, 1::2]
-        rows.append(side_by_side(first * cos - second * sin, second * cos + first * sin))
+        c, s = (table[b, 0] if positions.dim() == 2 else table for table in (cos, sin))
+        one, two = x[b, :, :, 0::2], x[b, :, :, 1::2]
+        rows.append(torch.stack((one * c - two * s, two * c + one * s), -1).flatten(-2))
     return torch.stack(rows)
-
-
-def matrix_of(angle, dtype):
-    cos, sin = math.cos(angle), math.sin(angle)
-    return torch.tensor([[cos, -sin], [sin, cos]], dtype=dtype)
-
-
-@BANK.right(PART)
-def rotary_by_one_matrix_a_word(x, positions, base=10000.0, factor=1.0):
-    """All pairs of a word at once, by a matrix that has a block for each of them."""
-    even(x)
-    B, _, T, d_k = x.shape
+""")
+# all pairs of a word at once, by a matrix that has a block for each of them
+right("rotary_by_one_matrix_a_word", """
+    B, _, T, _ = x.shape
     own = positions if positions.dim() == 2 else positions.repeat(B, 1)
-    words = [
-        x[b, :, t]
-        @ torch.block_diag(
-            *(
-                matrix_of(float(own[b, t]) / factor / base ** (2 * k / d_k), x.dtype)
-                for k in range(d_k // 2)
-            )
-        ).mT
-        for b in range(B)
-        for t in range(T)
-    ]
+    words = []
+    for b in range(B):
+        for t in range(T):
+            angles = [float(own[b, t]) / factor / base ** (2 * k / d_k) for k in range(d_k // 2)]
+            blocks = torch.block_diag(*(matrix_of(angle, x.dtype) for angle in angles))
+            words.append(x[b, :, t] @ blocks.mT)
     return torch.stack(words).unflatten(0, (B, T)).movedim(1, 2)
-
-
-@BANK.right(PART)
-def rotary_by_vmap(x, positions, base=10000.0, factor=1.0):
-    angles = angles_of(x, positions, base, factor).to(x.dtype)
-    angles = angles.squeeze(1) if angles.dim() == 4 else angles.expand(len(x), *angles.shape)
-
+""")
+right("rotary_by_vmap", """
     def of_a_pair(pair, angle):
         cos, sin = angle.cos(), angle.sin()
         return torch.stack([pair[0] * cos - pair[1] * sin, pair[0] * sin + pair[1] * cos])
@@ -156,292 +222,55 @@ def rotary_by_vmap(x, positions, base=10000.0, factor=1.0):
     each = of_a_pair
     for axes in ((0, 0), (0, 0), (0, None), (0, 0)):  # pairs, words, heads, sentences
         each = torch.vmap(each, in_dims=axes)
-    return each(x.unflatten(-1, (-1, 2)), angles).flatten(-2)
-
-
-@BANK.right(PART)
-def rotary_feature_by_feature(x, positions, base=10000.0, factor=1.0):
-    even(x)
-    features, turned_features = x.unbind(-1), []
+    own = of_words.to(x.dtype).expand(len(x), *of_words.shape[-2:])
+    return each(x.unflatten(-1, (-1, 2)), own).flatten(-2)
+""")
+right("rotary_feature_by_feature", """
+    features, done = x.unbind(-1), []
     places = (positions / factor).unsqueeze(-2)  # an axis for the heads, (1, T) or (B, 1, T)
-    for k in range(len(features) // 2):
-        angle = (places / base ** (2 * k / len(features))).to(x.dtype)
+    for k in range(d_k // 2):
+        angle = (places / base ** (2 * k / d_k)).to(x.dtype)
         one, two = features[2 * k], features[2 * k + 1]
-        turned_features.append(one * angle.cos() - two * angle.sin())
-        turned_features.append(one * angle.sin() + two * angle.cos())
-    return torch.stack(turned_features, dim=-1)
-
-
-# ------------------------------------------------------------------------------------- wrong
-
-
-def turned(x, cos, sin):
-    a, b = x[..., ::2], x[..., 1::2]
-    return side_by_side(a * cos - b * sin, a * sin + b * cos)
-
-
-@BANK.wrong(PART, named="halves for neighbours")
-def as_in_other_libraries(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
-    half = x.shape[-1] // 2
-    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
-
-
-@BANK.wrong(PART, named="the halves' angles on neighbours")
-def angles_for_halves(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
-    return x * cos + side_by_side(-x[..., 1::2], x[..., ::2]) * sin
-
-
-@BANK.wrong(PART, named="pairs taken from the two halves")
-def halves_side_by_side(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    a, b = x.chunk(2, dim=-1)
-    return side_by_side(a * cos - b * sin, a * sin + b * cos)
-
-
-@BANK.wrong(PART, named="not turned back into pairs")
-def firsts_then_seconds(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    a, b = x[..., ::2], x[..., 1::2]
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
-
-
-@BANK.wrong(PART, named="turned the other way")
-def clockwise(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    return turned(x, cos, -sin)
-
-
-@BANK.wrong(PART, named="sine and cosine exchanged")
-def sine_first(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    return turned(x, sin, cos)
-
-
-@BANK.wrong(PART, named="reflected instead of turned")
-def a_plus_for_the_minus(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    a, b = x[..., ::2], x[..., 1::2]
-    return side_by_side(a * cos + b * sin, a * sin + b * cos)
-
-
-@BANK.wrong(PART, named="exponent k / d_k")
-def half_the_exponent(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, base**0.5, factor))
-
-
-@BANK.wrong(PART, named="exponent 4k / d_k")
-def twice_the_exponent(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, base**2, factor))
-
-
-@BANK.wrong(PART, named="all pairs at one speed")
-def one_speed(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, 1.0, factor))
-
-
-@BANK.wrong(PART, named="base ignored")
-def always_ten_thousand(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, 10_000, factor))
-
-
-@BANK.wrong(PART, named="factor on the base")
-def base_times_factor(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, base * factor, 1.0))
-
-
-@BANK.wrong(PART, named="factor ignored")
-def without_the_factor(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, base, 1.0))
-
-
-@BANK.wrong(PART, named="factor multiplied")
-def stretched(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, base, 1 / factor))
-
-
-@BANK.wrong(PART, named="whole-number division by factor")
-def whole_positions(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions // factor, base, 1.0))
-
-
-@BANK.wrong(PART, named="positions from 1")
-def counted_from_one(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions + 1, base, factor))
-
-
-@BANK.wrong(PART, named="positions of the first sentence for all")
-def first_row_for_all(x, positions, base=10000.0, factor=1.0):
-    row = positions[0] if positions.dim() == 2 else positions
-    return turned(x, *tables(x, row, base, factor))
-
-
-@BANK.wrong(
-    PART, named="batch axis taken for heads", told=("stops with RuntimeError", "right in part")
-)
-def no_axis_for_heads(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    if positions.dim() == 2:
-        cos, sin = cos.squeeze(1), sin.squeeze(1)
-    return turned(x, cos, sin)
-
-
-@BANK.wrong(PART, named="positions along the heads")
-def by_the_number_of_the_head(x, positions, base=10000.0, factor=1.0):
-    if positions.dim() == 2:
-        return turned(x, *tables(x, positions, base, factor))
-    heads = positions[torch.arange(x.shape[1]) % len(positions)]
-    cos, sin = tables(x, heads, base, factor)
-    return turned(x, cos[:, None], sin[:, None])
-
-
-@BANK.wrong(PART, named="second feature from the new first")
-def one_after_the_other(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    first, second = x[..., ::2], x[..., 1::2]
-    first = first * cos - second * sin
-    second = first * sin + second * cos
-    return side_by_side(first, second)
-
-
-@BANK.wrong(PART, named="added instead of turned")
-def added(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    return side_by_side(x[..., ::2] + cos, x[..., 1::2] + sin)
-
-
-@BANK.wrong(PART, named="scaled instead of turned")
-def not_mixed(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    return side_by_side(x[..., ::2] * cos, x[..., 1::2] * sin)
-
-
-@BANK.wrong(PART, told="wrong where an error is asked for")
-def the_last_feature_as_it_is(x, positions, base=10000.0, factor=1.0):
-    whole = x.shape[-1] // 2 * 2
-    done = turned(x[..., :whole], *tables(x[..., :whole], positions, base, factor))
-    return torch.cat([done, x[..., whole:]], -1)
-
-
-@BANK.wrong(PART, told="inputs changed")
-def written_into_x(x, positions, base=10000.0, factor=1.0):
-    result = turned(x, *tables(x, positions, base, factor))
-    x.data.copy_(result)
-    return result
-
-
-@BANK.wrong(PART, told=("no gradient", "wrong about gradients"))
-@torch.no_grad()
-def without_a_gradient(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, positions, base, factor))
-
-
-@BANK.wrong(PART, named="float32 always")
-def in_single_precision(x, positions, base=10000.0, factor=1.0):
-    return turned(x.float(), *tables(x.float(), positions, base, factor))
-
-
-REMEMBERED = {}
-
-
-@BANK.wrong(PART)
-def tables_kept_by_length(x, positions, base=10000.0, factor=1.0):
-    """Keeps the first tables for a shape, whatever the positions of the next call are."""
-    kept = REMEMBERED.setdefault((tuple(x.shape), x.dtype), tables(x, positions, base, factor))
-    return turned(x, *kept)
-
-
-TABLES = {}
-
-
-@BANK.wrong(PART, told="right in part")
-def tables_kept_by_the_shape_of_the_positions(x, positions, base=10000.0, factor=1.0):
-    kept = (tuple(positions.shape), x.shape[-1], base, factor, x.dtype)
-    return turned(x, *TABLES.setdefault(kept, tables(x, positions, base, factor)))
-
-
-@BANK.wrong(PART, told=("stops with IndexError", "wrong for far positions"))
-def looked_up_in_a_long_table(x, positions, base=10000.0, factor=1.0):
-    even(x)
-    cos, sin = tables(x[:1, :1], torch.arange(8192), base, factor)
-    if positions.dim() == 2:
-        return turned(x, cos[positions][:, None], sin[positions][:, None])
-    return turned(x, cos[positions], sin[positions])
-
-
-@BANK.wrong(PART, told=("rounded", "wrong in float64"))
-def by_single_complex_numbers(x, positions, base=10000.0, factor=1.0):
-    even(x)
-    angles = angles_of(x, positions, base, factor).float()
+        done += [one * angle.cos() - two * angle.sin(), one * angle.sin() + two * angle.cos()]
+    return torch.stack(done, dim=-1)
+""")
+right("turned_number_by_number", "return turned_by_numbers(x, positions, base, factor)", slow=LOOPS)
+right("turned_by_matrices", "return turned_by_products(x, positions, base, factor)", slow=PRODUCTS)
+
+wrong = ANSWERS.wrong
+wrong("the_last_feature_as_it_is", """
+    d_k = x.shape[-1] // 2 * 2
+    first, second = x[..., 0:d_k:2], x[..., 1:d_k:2]
+    return torch.cat([torch.stack(turned, dim=-1).flatten(-2), x[..., d_k:]], dim=-1)
+""", told="wrong where an error is asked for")
+# the first tables for a shape, whatever the positions of the next call are
+wrong("tables_kept_by_length", "cos, sin = kept.setdefault((x.shape, x.dtype), [one.to(x.dtype) for one in tables])")
+wrong("tables_kept_by_the_shape_of_the_positions", """
+    call = positions.shape, d_k, base, factor, x.dtype
+    cos, sin = kept.setdefault(call, [one.to(x.dtype) for one in tables])
+""", told="right in part")
+wrong("looked_up_in_a_long_table", """
+    long = torch.arange(8192).double().unsqueeze(-1) / factor / base**exponents
+    of_words = long[positions]
+""", told=("stops with IndexError", "wrong for far positions"))
+wrong("by_single_complex_numbers", """
+    single = angles.float()
     pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)).contiguous())
-    return (
-        torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles))
-        .flatten(-2)
-        .type_as(x)
-    )
-
-
-@BANK.wrong(PART, named="added instead of turned")
-def added_as_in_2017(x, positions, base=10000.0, factor=1.0):
-    cos, sin = tables(x, positions, base, factor)
-    return x + side_by_side(sin, cos)
-
-
-@BANK.wrong(PART, named="exponent over the features of all heads")
-def as_wide_as_the_model(x, positions, base=10000.0, factor=1.0):
-    even(x)
-    width = x.shape[1] * x.shape[-1]
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / width)
-    angles = positions[..., None] / factor * speeds
-    angles = angles[:, None] if positions.dim() == 2 else angles
-    return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
-
-
-def single_tables(x, positions, base, factor):
-    """Angles in float32, as most people have them."""
-    even(x)
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
-    angles = positions[..., None] / factor * speeds
-    angles = angles[:, None] if positions.dim() == 2 else angles
-    return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-
-
-@BANK.wrong(PART, named="reflected instead of turned")
-def partners_without_their_sign(x, positions, base=10000.0, factor=1.0):
-    cos, sin = single_tables(x, positions, base, factor)
-    cos, sin = cos.repeat_interleave(2, dim=-1), sin.repeat_interleave(2, dim=-1)
-    return x * cos + side_by_side(x[..., 1::2], x[..., ::2]) * sin
-
-
-@BANK.wrong(PART, named=("halves for neighbours", "factor multiplied"))
-def halves_and_a_factor_the_wrong_way(x, positions, base=10000.0, factor=1.0):
-    cos, sin = single_tables(x, positions, base, 1 / factor)
-    one, two = x.chunk(2, dim=-1)
-    return torch.cat([one * cos - two * sin, one * sin + two * cos], dim=-1)
-
-
-@BANK.wrong(PART, named="second feature from the new first")
-def both_written_into_one_copy(x, positions, base=10000.0, factor=1.0):
-    cos, sin = single_tables(x, positions, base, factor)
-    y = x.clone()
-    y[..., ::2] = y[..., ::2] * cos - y[..., 1::2] * sin
-    y[..., 1::2] = y[..., ::2] * sin + y[..., 1::2] * cos
-    return y
-
-
-@BANK.wrong(PART, told="stops with RuntimeError")
-def words_before_heads(x, positions, base=10000.0, factor=1.0):
-    """Takes x for (B, T, H, d_k), as LLaMA's own code does."""
-    even(x)
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
-    angles = (positions[..., None] / factor * speeds).unsqueeze(-2)
-    return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
-
-
-@BANK.wrong(PART, told="right in part")
-def rolled_partners(x, positions, base=10000.0, factor=1.0):
-    cos, sin = single_tables(x, positions, base, factor)
+    turning = torch.polar(torch.ones_like(single), single)
+    return torch.view_as_real(pairs * turning).flatten(-2).type_as(x)
+""", told=("rounded", "wrong in float64"))
+wrong("halves_and_a_factor_the_wrong_way", """
+    pressed = places * factor
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat(turned, dim=-1)
+""", named=("halves for neighbours", "factor multiplied"))
+# takes x for (B, T, H, d_k), as LLaMA's own code does
+wrong("words_before_heads", "angles = of_words.unsqueeze(-2)", told="stops with RuntimeError")
+# with angles in float32, as most people have them
+wrong("rolled_partners", """
+    places = positions.unsqueeze(-1)
+    exponents = torch.arange(0, d_k, 2) / d_k
     return x * cos.repeat_interleave(2, -1) + x.roll(1, -1) * sin.repeat_interleave(2, -1)
+""", told="right in part")
+wrong("rotary_for_eight_sentences", "x = of_eight(x)", told="right in part")
+careless(ANSWERS, in_float32=None, a_hundred_words=None)  # the one has a name, and the second axis are heads

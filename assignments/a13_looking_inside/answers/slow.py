@@ -2,15 +2,13 @@
 
 import torch
 
-from assignments.a12_modern_block.answers.slow import (
-    turned_by_matrices,
-    turned_number_by_number,
-)
 from assignments.a13_looking_inside.answers.bank import BANK
 from assignments.common.slow import (
     each_word,
     mapped,
     mapped_at_once,
+    turned_by_numbers,
+    turned_by_products,
     weighed,
     weighed_at_once,
 )
@@ -89,7 +87,7 @@ class Numbers:
 
         return each_word(word, x)
 
-    turned = staticmethod(turned_number_by_number)
+    turned = staticmethod(turned_by_numbers)
 
     @staticmethod
     def attend(q, k, v, seen):
@@ -123,7 +121,7 @@ class Products:
     def unembed(table, x):
         return (x.unsqueeze(-2) * table.weight).sum(-1)
 
-    turned = staticmethod(turned_by_matrices)
+    turned = staticmethod(turned_by_products)
 
     @staticmethod
     def attend(q, k, v, seen):

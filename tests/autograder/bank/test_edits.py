@@ -66,6 +66,7 @@ def slips(answers, *edits):
         ("factor = 4", 21),  # an argument's edit stands in front
         ("y = x * x; product = y + x", 31),  # what stands above a step comes along with it
         ("if x > 3:\n    product = 0\nraised = 7", 7),
+        ("def less(y):\n    return y - 1\nproduct = less(x)", 5),
         ("product = x; raised = 2 * product", 10),
         ("return x", 5),
     ],
