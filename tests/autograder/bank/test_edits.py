@@ -58,6 +58,7 @@ def slips(answers, *edits):
         ("factor = 4", 21),  # an argument's edit stands in front
         ("y = x * x; product = y + x", 31),  # what stands above a step comes along with it
         ("if x > 3:\n    product = 0\nraised = 7", 7),
+        ("def less(y):\n    return y - 1\nproduct = less(x)", 5),
         ("product = x; raised = 2 * product", 10),
         ("return x", 5),
     ],
@@ -96,6 +97,21 @@ def test_a_method_is_an_edit_whose_super_is_the_right_answer():
     assert method.together_with(step)(3)(torch.ones(1)).item() == 2
     assert both.together_with(step)(3)(torch.ones(1)).item() == -1
     assert isinstance(both.answer(3), nn.Module)
+
+
+def test_a_function_in_the_right_answer_is_a_step():
+    answers = answers_to("""
+        def double(x):
+            def wide(x):
+                twice = x + x
+                return twice
+            unused = wide
+            return wide(x)
+    """)
+    one, other = slips(answers, "def wide(x): return 3 * x", "return x")
+    assert (answers.code(5), one.answer(5), other.answer(5)) == (10, 15, 5)
+    assert inspect.getsource(other.answer) == "def slip_1(x):\n    return x\n"
+    assert one.together_with(other)(5) == 5
 
 
 def test_two_are_made_at_once_where_they_edit_other_steps(answers):
