@@ -155,6 +155,13 @@ class Answers:
                 self.wrong(_identifier(called), text, named=called, published=published)
                 published = None
 
+    def again(self, slip: Mistake, costs: Step | tuple[Step, ...]) -> None:
+        """Give a slip of another part, whose steps have the same names, its name in this one as well."""
+        assert isinstance(slip, Slip)
+        answer = self.made(_identifier(slip.name), slip.edits)
+        steps = costs if isinstance(costs, tuple) else (costs,)
+        self.part.mistakes.append(replace(slip, answer=answer, costs=steps, answers=self))
+
     def right(self, name: str, edit: str, slow: str = "") -> None:
         """Add a right answer to the bank."""
         code = self.made(name, self.edits_in(edit))

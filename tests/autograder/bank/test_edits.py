@@ -131,6 +131,15 @@ def test_variants_are_filled_in(answers):
     ]
 
 
+def test_a_slip_is_made_again_in_a_part_with_the_same_steps(answers):
+    [slip] = slips(answers, "product = 3 * x")
+    other, two = answers_to(FUNCTION.replace("+ 1", "- 1")), Step("two", 1, ())
+    other.again(slip, two)
+    [made] = other.part.mistakes
+    assert (made.answer(5), made.name, made.message) == (14, slip.name, slip.message)
+    assert made.costs == (two,) and made.together_with(slip) is None
+
+
 def test_a_published_slip_is_in_the_bank_once(answers):
     source = "karpathy/minGPT#75", "It was tripled."
     answers.slip("times {n}", "factor = {n}", (), "No.", each={"n": (3, 4)}, published=source)
