@@ -1,6 +1,6 @@
 """Assignment 10: a language model of one half of the transformer, and how it learns, writes and spells."""
 
-from assignments.a10_language_models import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a10_language_models import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a10_language_models.rubric import (
     language_model,
     loss,

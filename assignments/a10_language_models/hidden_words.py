@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from assignments.common.draws import a_generator, in_which_state
+from assignments.common.draws import a_generator, twice
 from autograder.checks.cases import Call, Case, Chain, Chance, Randn
 from course_utils import language_models
 
@@ -252,13 +252,7 @@ def _neighbours(places: Tensor) -> list[tuple[Tensor, Tensor]]:
 
 
 def hidden_twice(anew: bool, seeded: bool = True) -> Case:
-    """Two calls: with a generator in the same state each, with one that goes on, or with none."""
+    def given(randn: Randn) -> list[Any]:
+        return [torch.randint(5, 30, (9, 21), generator=randn.generator), 3, 30, (0, 1, 2, 3), 0.4]
 
-    def draw(randn: Randn) -> Call:
-        ids = torch.randint(5, 30, (9, 21), generator=randn.generator)
-        given: list[Any] = [ids, 3, 30, (0, 1, 2, 3), 0.4]
-        if seeded:
-            given.append(a_generator(randn))
-        return Call(given, times=2, anew=anew)
-
-    return Case(in_which_state(anew, seeded), draw, random=True)
+    return twice(given, anew, seeded)

@@ -18,7 +18,7 @@ from assignments.a10_language_models.hidden_words import (
     hidden_words,
     words_that_stay,
 )
-from assignments.common.draws import a_generator, again_or_not, in_which_state
+from assignments.common.draws import a_generator, again_or_not, twice
 from assignments.common.layers import EVERYTHING, drops_together, words_agree
 from autograder.checks.cases import Build, Call, Case, Chance, Randn
 from autograder.checks.check import Part
@@ -273,15 +273,7 @@ def likeliest(B: int, temperature: float = 1.0, *cuts: Any, size: float = 1.0) -
 
 
 def drawn_twice(anew: bool, seeded: bool = True) -> Case:
-    """Two calls: with a generator in the same state each, with one that goes on, or with none."""
-
-    def draw(randn: Randn) -> Call:
-        given: list[Any] = [randn(300, 9), 1.0, None, None]
-        if seeded:
-            given.append(a_generator(randn))
-        return Call(given, times=2, anew=anew)
-
-    return Case(in_which_state(anew, seeded), draw, random=True)
+    return twice(lambda randn: [randn(300, 9), 1.0, None, None], anew, seeded)
 
 
 def refused(**given: Any) -> Case:

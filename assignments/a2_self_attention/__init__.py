@@ -1,6 +1,6 @@
 """Assignment 2: self-attention without parameters, and what makes it a function of sets."""
 
-from assignments.a2_self_attention import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a2_self_attention import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a2_self_attention.rubric import batch, context, equivariant, weights
 from autograder.checks.check import Assignment
 

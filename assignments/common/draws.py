@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.checks.cases import Judge, Randn
+from autograder.checks.cases import Call, Case, Judge, Randn
 from autograder.checks.compare import kind_of, values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.wire import Instance
@@ -25,6 +26,18 @@ def in_which_state(anew: bool, seeded: bool) -> str:
         return "two calls, without a generator"
     states = "a generator in the same state each time" if anew else "one generator that goes on"
     return f"two calls, {states}"
+
+
+def twice(given: Callable[[Randn], list[Any]], anew: bool, seeded: bool = True) -> Case:
+    """Two calls: with a generator in the same state each, with one that goes on, or with none."""
+
+    def draw(randn: Randn) -> Call:
+        arguments = given(randn)
+        if seeded:
+            arguments.append(a_generator(randn))
+        return Call(arguments, times=2, anew=anew)
+
+    return Case(in_which_state(anew, seeded), draw, random=True)
 
 
 def copied_along(gone: Tensor, axis: int) -> bool:

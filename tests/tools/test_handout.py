@@ -44,7 +44,8 @@ def test_it_has_all_to_read_and_no_answers(copies, self_check):
     tops = {name.split("/")[0] for name in there}
     assert not tops & {"solutions", "tests", "sources", "workspace", "grading", ".git"}
     assert ("autograder" in tops) == self_check
-    assert not [name for name in there if name.startswith("assignments/a2") and "answers" in name]
+    banks = [name for name in there if name.startswith(f"assignments/{ASSIGNMENT}/answers/")]
+    assert bool(banks) == self_check and f"assignments/{ASSIGNMENT}/notebook.py" not in there
     assert not [name for name in there if "__pycache__" in name or name.endswith(".pyc")]
     for path in copies[self_check].glob("exercises/*/*.ipynb"):
         text = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The bank of answers to assignment 10."""
+"""The bank that all answers to this assignment go into."""
 
 from autograder.bank.answers import Bank
 

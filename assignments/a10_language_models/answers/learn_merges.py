@@ -6,49 +6,205 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 
 import numpy as np
+import torch
 
 from assignments.a10_language_models.answers.bank import BANK
+from assignments.a10_language_models.rubric import COUNTED, ENDS, merging
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.edits import Answers
 
-PART = "learn_merges"
+
+def counted(words, pairs=pairwise):
+    """How often pairs stand in words, each of which is a list of symbols and a number."""
+    found = Counter()
+    for symbols, number in words:
+        for pair in pairs(symbols):
+            found[pair] += number
+    return found
 
 
-def join(symbols, pair):
-    joined, place = [], 0
+def joined(symbols, pair):
+    made, place = [], 0
     while place < len(symbols):
         fits = tuple(symbols[place : place + 2]) == tuple(pair)
-        joined.append(pair[0] + pair[1] if fits else symbols[place])
+        made.append(pair[0] + pair[1] if fits else symbols[place])
         place += 1 + fits
-    return joined
+    return made
 
 
-def count(words, weigh=lambda number: number):
-    pairs = Counter()
-    for symbols, number in words:
-        for pair in pairwise(symbols):
-            pairs[pair] += weigh(number)
-    return pairs
-
-
-def learn(word_counts, num_merges, count=count, best=None, join=join, begin=list, least=1):
-    """The loop of most wrong answers, of which each takes one thing in another way."""
-    best = best or (lambda pairs: min(pairs, key=lambda pair: (-pairs[pair], pair)))
-    words = [(begin(word), number) for word, number in word_counts.items()]
-    merges = []
-    for _ in range(num_merges):
-        pairs = count(words)
-        if not pairs or max(pairs.values()) < least:
+def learned(words, rounds, count, best, join, least):
+    """The loop, which ends where no pair stands `least` times."""
+    merges, frequency = [], Counter()
+    while len(merges) < rounds:
+        frequency = count(words, frequency)
+        if max(frequency.values(), default=0) < least:
             break
-        merges.append(best(pairs))
+        merges.append(best(frequency))
         words = [(join(symbols, merges[-1]), number) for symbols, number in words]
     return merges
 
 
-# ------------------------------------------------------------------------------------- right
+TIES = (
+    "Of several pairs that are equally frequent you take {}. The text asks for the smallest in the "
+    "order of Python's tuples, so that the same words always give the same merges."
+)
 
+ANSWERS = Answers(
+    __name__, BANK, merging,
+    """
+    def learn_merges(word_counts, num_merges):
+        cut = [(list(word), number) for word, number in word_counts.items()]
+        pairs = pairwise
+        count = lambda words, frequency: counted(words, pairs)
+        best = lambda frequency: min(frequency, key=lambda pair: (-frequency[pair], pair))
+        join = joined
+        least = 1
+        merges = learned(cut, num_merges, count, best, join, least)
+        return merges
+    """,
+    Counter=Counter, counted=counted, defaultdict=defaultdict, heapq=heapq, joined=joined, learned=learned, np=np,
+    pairwise=pairwise, re=re, torch=torch,
+)  # fmt: skip
 
-@BANK.right(PART)
-def merges_by_tuples(word_counts, num_merges):
-    words, merges = {tuple(word): n for word, n in word_counts.items()}, []
+# fmt: off
+slip = ANSWERS.slip
+slip("counts ignored", "word_counts = dict.fromkeys(word_counts, 1)", COUNTED,
+     "Every word counts once in your frequencies. A pair counts as often as its words occur: add the word's count, not "
+     "1.")
+slip("each pair counted once a word", "pairs = lambda symbols: sorted(set(pairwise(symbols)))", ENDS,
+     "A pair that stands twice in a word counts once in your frequencies. It counts as often as it stands there.")
+slip("overlapping pairs counted once", """
+    def pairs_apart(symbols):
+        found, place = [], 0
+        while place + 1 < len(symbols):
+            found.append((symbols[place], symbols[place + 1]))
+            place += 2 if symbols[place : place + 2] == symbols[place + 1 : place + 3] else 1
+        return found
+
+    pairs = pairs_apart
+""", ENDS,
+     "In `a a a` you count the pair `a a` once, because you leave out overlaps. Counted is every place where it "
+     "stands; only joining leaves overlaps out.")
+slip("pairs without regard to order",
+     "pairs = lambda symbols: [tuple(sorted(pair)) for pair in pairwise(symbols)]", COUNTED,
+     "For you, the pairs `a b` and `b a` are the same. They are joined to different symbols, so they count apart.")
+slip("pairs at even places only", "pairs = lambda symbols: zip(symbols[::2], symbols[1::2], strict=False)", COUNTED,
+     "You count pairs at every other place. Each neighbouring pair counts: (0, 1), (1, 2), (2, 3) and so on.")
+slip("not counted again", """
+    def once(words, frequency):
+        left = {pair: number for pair, number in frequency.items() if pair != best(frequency)}
+        return Counter(left) if frequency else counted(words, pairs)
+
+    count = once
+""", COUNTED,
+     "You count once, at the beginning, and then take pair after pair from this table. Each merge changes which "
+     "symbols stand side by side, so count anew in every round.")
+slip("pairs across words", """
+    def across(words, frequency):
+        found = counted(words, pairs)
+        for (one, _), (other, _) in pairwise(words):
+            if one and other:
+                found[one[-1], other[0]] += 1
+        return found
+
+    count = across
+""", COUNTED,
+     "You count pairs whose left half ends one word and whose right half begins the next. Words are cut apart before "
+     "anything is counted.")
+slip("upper and lower case taken for one",
+     "cut = [(list(word.lower()), number) for word, number in word_counts.items()]", ENDS,
+     "You turn all letters into lower case. *The* and *the* begin with different letters.")
+slip("an end-of-word symbol", "cut = [([*word, '</w>'], number) for word, number in word_counts.items()]", COUNTED,
+     "You put a symbol for the end of the word behind its letters. This function leaves that to its caller, who can "
+     "write it into the words.")
+slip("the last letter joined with the end of the word",
+     "cut = [([*word[:-1], word[-1] + '</w>'], number) for word, number in word_counts.items()]", COUNTED,
+     "You add a mark for the end of a word to its last letter. This function leaves that to its caller, who can write "
+     "it into the words.")
+slip("one merge too many", "num_merges = num_merges + 1", COUNTED,
+     "You learn one merge more than were asked for.")
+slip("one merge too few", "num_merges = num_merges - 1", COUNTED,
+     "You learn one merge less than were asked for.")
+slip("stops when pairs stand only once", "least = 2", ENDS,
+     "You stop where no pair stands more than once. A pair that stands once is merged, too, as long as there are "
+     "merges to learn.")
+slip("stops with an error when no pair is left", "least = 0", ENDS,
+     "When no pair is left, your function stops with an error. Fewer merges are then the right answer: end the loop.")
+slip("of equal pairs the first one seen", "best = lambda frequency: max(frequency, key=frequency.__getitem__)", ENDS,
+     TIES.format("the one that you saw first"))
+slip("of equal pairs the last one seen",
+     "best = lambda frequency: max(reversed(list(frequency)), key=frequency.__getitem__)", ENDS,
+     TIES.format("the one that you saw last"))
+slip("of equal pairs the largest",
+     "best = lambda frequency: max(frequency, key=lambda pair: (frequency[pair], pair))", ENDS,
+     TIES.format("the largest"))
+slip("of equal pairs the smallest joined text",
+     "best = lambda frequency: min(frequency, key=lambda pair: (-frequency[pair], ''.join(pair)))", ENDS,
+     TIES.format("the one whose joined text is smallest"))
+slip("the rarest pair", "best = lambda frequency: min(frequency, key=lambda pair: (frequency[pair], pair))", COUNTED,
+     "You merge the pair that is least frequent. It is the most frequent one that saves most symbols.")
+slip("the smallest pair whatever its frequency", "best = min", COUNTED,
+     "You take pairs by the alphabet, and not by how often they stand. The alphabet decides only between equals.")
+slip("joined from right to left", """
+    def from_the_right(symbols, pair):
+        text, turned = pair[0] + pair[1], pair[1] + pair[0]
+        return [text if one == turned else one for one in joined(symbols[::-1], pair[::-1])[::-1]]
+
+    join = from_the_right
+""", ENDS,
+     "You join from right to left, so `a a a` becomes `a aa`. Join from left to right.")
+slip("only the first place in a word joined", """
+    def once(symbols, pair):
+        for place, two in enumerate(pairwise(symbols)):
+            if two == pair:
+                return [*symbols[:place], pair[0] + pair[1], *symbols[place + 2 :]]
+        return symbols
+
+    join = once
+""", COUNTED,
+     "In each word you join the pair at its first place only. It is joined wherever it stands.")
+slip("nothing joined", "join = lambda symbols, pair: symbols", COUNTED,
+     "Your words stay letters, so the same pair wins again and again. Join it to one symbol in every word before you "
+     "count anew.")
+slip("overlapping pairs joined", """
+    def overlapping(symbols, pair):
+        made, place = [], 0
+        while place < len(symbols):
+            fits = tuple(symbols[place : place + 2]) == pair
+            made.append(pair[0] + pair[1] if fits else symbols[place])
+            place += 2 if fits and tuple(symbols[place + 1 : place + 3]) != pair else 1
+        return made
+
+    join = overlapping
+""", ENDS,
+     "Where a pair overlaps itself, as in `a a a`, you use the middle symbol twice. After a merge go on behind both of "
+     "its symbols.")
+slip("joined by text and not by symbols",
+     "join = lambda symbols, pair: ' '.join(symbols).replace(' '.join(pair), ''.join(pair)).split()", ENDS,
+     "You join with `str.replace` on the symbols written with blanks between them, so the end of a longer symbol "
+     "counts as a symbol of its own. Compare whole symbols.")
+slip("the second symbol left standing", """
+    def doubled(symbols, pair):
+        places = range(len(symbols))
+        return ["".join(pair) if tuple(symbols[k : k + 2]) == pair else symbols[k] for k in places]
+
+    join = doubled
+""", COUNTED,
+     "After a merge, the right half stands beside the joined symbol once more. Skip both of its symbols.")
+slip("the joined text for the pair", "return [left + right for left, right in merges]", COUNTED,
+     "You return the joined symbols as texts. Whoever applies the merges needs to know where they were joined, so "
+     "return pairs, (left, right).")
+slip("(right, left) for (left, right)", "return [(right, left) for left, right in merges]", COUNTED,
+     "Your pairs are (right, left). The symbol on the left comes first.")
+slip("merges in reverse order", "return merges[::-1]", COUNTED,
+     "Your list begins with the pair that was merged last. They are applied in the order in which they were learned, "
+     "so that one comes first which was merged first.")
+slip("merges in alphabetical order", "return sorted(merges)", COUNTED,
+     "You sort the merges. They are applied in the order in which they were learned, so this order is the result.")
+
+right = ANSWERS.right
+right("merges_by_tuples", """
+    words, merges = {tuple(word): number for word, number in word_counts.items()}, []
     while len(merges) < num_merges:
         pairs = defaultdict(int)
         for symbols, number in words.items():
@@ -59,41 +215,35 @@ def merges_by_tuples(word_counts, num_merges):
         most = max(pairs.values())
         pair = min(one for one, number in pairs.items() if number == most)
         merges.append(pair)
-        words = {tuple(join(symbols, pair)): number for symbols, number in words.items()}
+        words = {tuple(joined(symbols, pair)): number for symbols, number in words.items()}
     return merges
-
-
-@BANK.right(PART)
-def merges_by_a_heap(word_counts, num_merges):
-    words, merges = [(list(word), number) for word, number in word_counts.items()], []
+""")
+right("merges_by_a_heap", """
+    words, merges = cut, []
     while len(merges) < num_merges:
-        heap = [(-number, pair) for pair, number in count(words).items()]
+        heap = [(-number, pair) for pair, number in counted(words).items()]
         if not heap:
             break
         heapq.heapify(heap)
         pair = heapq.heappop(heap)[1]
         merges.append(list(pair))
-        words = [(join(symbols, pair), number) for symbols, number in words]
+        words = [(joined(symbols, pair), number) for symbols, number in words]
     return tuple(merges)
-
-
-@BANK.right(PART)
-def merges_by_recursion(word_counts, num_merges):
+""")
+right("merges_by_recursion", """
     def further(words, left):
-        pairs = count(words)
+        pairs = counted(words)
         if not pairs or left == 0:
             return []
         pair = min(pairs.items(), key=lambda item: (-item[1], item[0]))[0]
-        return [pair, *further([(join(one, pair), number) for one, number in words], left - 1)]
+        return [pair, *further([(joined(one, pair), number) for one, number in words], left - 1)]
 
-    return further([(list(word), number) for word, number in word_counts.items()], num_merges)
-
-
-@BANK.right(PART)
-def merges_by_marks(word_counts, num_merges):
+    return further(cut, num_merges)
+""")
+right("merges_by_marks", r"""
     words, merges = [["\n".join(word), number] for word, number in word_counts.items()], []
     for _ in range(num_merges):
-        pairs = count([(text.split("\n"), number) for text, number in words])
+        pairs = counted([(text.split("\n"), number) for text, number in words])
         if not pairs:
             break
         pair = max(sorted(pairs), key=pairs.__getitem__)
@@ -102,16 +252,14 @@ def merges_by_marks(word_counts, num_merges):
         for word in words:
             word[0] = pattern.sub(lambda _, pair=pair: "".join(pair), word[0])
     return merges
-
-
-@BANK.right(PART)
-def merges_by_numbers(word_counts, num_merges):
+""")
+right("merges_by_numbers", """
     names = sorted({letter for word in word_counts for letter in word})
     ids = {name: place for place, name in enumerate(names)}
     words = [([ids[letter] for letter in word], number) for word, number in word_counts.items()]
     merges = []
     while len(merges) < num_merges:
-        pairs = count(words)
+        pairs = counted(words)
         if not pairs:
             break
         pair = min(pairs, key=lambda one: (-pairs[one], names[one[0]], names[one[1]]))
@@ -130,10 +278,8 @@ def merges_by_numbers(word_counts, num_merges):
             made.append((rest, number))
         words = made
     return merges
-
-
-@BANK.right(PART)
-def merges_by_deleting_from_lists(word_counts, num_merges):
+""")
+right("merges_by_deleting_from_lists", """
     words, merges = {word: [*word] for word in word_counts}, []
     while num_merges > len(merges):
         pairs = {}
@@ -152,24 +298,15 @@ def merges_by_deleting_from_lists(word_counts, num_merges):
                     symbols[place : place + 2] = ["".join(best)]
                 place += 1
     return merges
+""")
+right("merges_by_numpy", """
+    def first_of_the_most(frequency):
+        names = sorted(frequency)
+        return names[int(np.argmax([frequency[name] for name in names]))]
 
-
-@BANK.right(PART)
-def merges_by_numpy(word_counts, num_merges):
-    words, merges = [(list(word), number) for word, number in word_counts.items()], []
-    for _ in range(num_merges):
-        pairs = count(words)
-        if not pairs:
-            break
-        names = sorted(pairs)
-        best = names[int(np.argmax([pairs[name] for name in names]))]
-        merges.append(best)
-        words = [(join(symbols, best), number) for symbols, number in words]
-    return merges
-
-
-@BANK.right(PART)
-def merges_with_each_word_repeated(word_counts, num_merges):
+    best = first_of_the_most
+""")
+right("merges_with_each_word_repeated", """
     words = [list(word) for word, number in word_counts.items() for _ in range(number)]
     merges = []
     while len(merges) < num_merges:
@@ -177,235 +314,60 @@ def merges_with_each_word_repeated(word_counts, num_merges):
         if not pairs:
             break
         merges.append(min(pairs, key=lambda pair: (-pairs[pair], pair)))
-        words = [join(symbols, merges[-1]) for symbols in words]
+        words = [joined(symbols, merges[-1]) for symbols in words]
     return merges
-
-
-# ------------------------------------------------------------------------------------- wrong
-
-
-@BANK.wrong(PART)
-def fifty_rounds_at_most(word_counts, num_merges):
-    return learn(word_counts, min(num_merges, 50))
-
-
-@BANK.wrong(PART)
-def words_of_up_to_twenty_letters(word_counts, num_merges):
-    return learn(word_counts, num_merges, begin=lambda word: list(word[:20]))
-
-
-@BANK.wrong(PART, named="counts ignored")
-def each_word_once(word_counts, num_merges):
-    return learn(dict.fromkeys(word_counts, 1), num_merges)
-
-
-@BANK.wrong(PART, named="each pair counted once a word")
-def a_set_of_pairs(word_counts, num_merges):
-    def once(words):
-        pairs = Counter()
-        for symbols, number in words:
-            pairs.update(dict.fromkeys(set(pairwise(symbols)), number))
-        return pairs
-
-    return learn(word_counts, num_merges, count=once)
-
-
-@BANK.wrong(PART, named="of equal pairs the first one seen")
-def most_common_of_a_counter(word_counts, num_merges):
-    return learn(word_counts, num_merges, best=lambda pairs: pairs.most_common(1)[0][0])
-
-
-@BANK.wrong(PART, named="of equal pairs the largest")
-def largest_of_equals(word_counts, num_merges):
-    def best(pairs):
-        return max((number, pair) for pair, number in pairs.items())[1]
-
-    return learn(word_counts, num_merges, best=best)
-
-
-@BANK.wrong(PART, named="of equal pairs the last one seen")
-def last_of_equals(word_counts, num_merges):
-    def best(pairs):
-        found = None
-        for pair, number in pairs.items():
-            if found is None or number >= pairs[found]:
-                found = pair
-        return found
-
-    return learn(word_counts, num_merges, best=best)
-
-
-@BANK.wrong(PART, named="of equal pairs the smallest joined text")
-def by_the_joined_text(word_counts, num_merges):
-    def best(pairs):
-        return min(pairs, key=lambda pair: (-pairs[pair], pair[0] + pair[1]))
-
-    return learn(word_counts, num_merges, best=best)
-
-
-@BANK.wrong(PART, named="not counted again")
-def the_first_table_for_all(word_counts, num_merges):
-    pairs = count([(list(word), number) for word, number in word_counts.items()])
-    return sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:num_merges]
-
-
-@BANK.wrong(PART, named="only the first place in a word joined")
-def joined_once_a_word(word_counts, num_merges):
-    def first(symbols, pair):
-        symbols = list(symbols)
-        for place, two in enumerate(pairwise(symbols)):
-            if two == pair:
-                symbols[place : place + 2] = [pair[0] + pair[1]]
-                break
-        return symbols
-
-    return learn(word_counts, num_merges, join=first)
-
-
-@BANK.wrong(PART, named="joined by text and not by symbols")
-def replaced_in_a_text(word_counts, num_merges):
-    def replaced(symbols, pair):
-        return " ".join(symbols).replace(f"{pair[0]} {pair[1]}", pair[0] + pair[1]).split(" ")
-
-    return learn(word_counts, num_merges, join=replaced)
-
-
-@BANK.wrong(PART, named="joined from right to left")
-def from_the_end(word_counts, num_merges):
-    def backwards(symbols, pair):
-        joined, place = [], len(symbols) - 1
-        while place >= 0:
-            if place > 0 and (symbols[place - 1], symbols[place]) == pair:
-                joined.append(pair[0] + pair[1])
-                place -= 2
-            else:
-                joined.append(symbols[place])
-                place -= 1
-        return joined[::-1]
-
-    return learn(word_counts, num_merges, join=backwards)
-
-
-@BANK.wrong(PART, named=("overlapping pairs counted once", "each pair counted once a word"))
-def without_counting_overlaps(word_counts, num_merges):
-    def apart(words):
-        pairs = Counter()
-        for symbols, number in words:
-            for pair in set(pairwise(symbols)):
-                times = len(symbols) - len(join(symbols, pair))
-                pairs[pair] += number * times
-        return Counter({pair: pairs[pair] for pair in count(words)})
-
-    return learn(word_counts, num_merges, count=apart)
-
-
-@BANK.wrong(PART, named="nothing joined")
-def letters_for_ever(word_counts, num_merges):
-    return learn(word_counts, num_merges, join=lambda symbols, pair: symbols)
-
-
-@BANK.wrong(PART, named="one merge too many")
-def up_to_and_including(word_counts, num_merges):
-    return learn(word_counts, num_merges + 1)
-
-
-@BANK.wrong(PART, named="one merge too few")
-def stops_one_early(word_counts, num_merges):
-    return learn(word_counts, num_merges - 1)
-
-
-@BANK.wrong(PART, named="stops when pairs stand only once")
-def twice_at_least(word_counts, num_merges):
-    return learn(word_counts, num_merges, least=2)
-
-
-@BANK.wrong(PART, named="stops with an error when no pair is left")
-def maximum_of_nothing(word_counts, num_merges):
-    words, merges = [(list(word), number) for word, number in word_counts.items()], []
+""")
+right("merges_letter_by_letter", """
+    words = [[letter for letter in word] for word in word_counts]
+    numbers = [word_counts[word] for word in word_counts]
+    merges = []
     for _ in range(num_merges):
-        pairs = count(words)
-        most = max(pairs.values())
-        merges.append(min(pair for pair in pairs if pairs[pair] == most))
-        words = [(join(symbols, merges[-1]), number) for symbols, number in words]
-    return merges
-
-
-@BANK.wrong(PART, named="the joined text for the pair")
-def symbols_for_pairs(word_counts, num_merges):
-    return ["".join(pair) for pair in learn(word_counts, num_merges)]
-
-
-@BANK.wrong(PART, named="(right, left) for (left, right)")
-def right_before_left(word_counts, num_merges):
-    return [pair[::-1] for pair in learn(word_counts, num_merges)]
-
-
-@BANK.wrong(PART)
-def pairs_with_their_counts(word_counts, num_merges):
-    words, merges = [(list(word), number) for word, number in word_counts.items()], []
-    for _ in range(num_merges):
-        pairs = count(words)
-        if not pairs:
+        counts = {}
+        for symbols, number in zip(words, numbers, strict=True):
+            for place in range(len(symbols) - 1):
+                pair = symbols[place], symbols[place + 1]
+                counts[pair] = counts.get(pair, 0) + number
+        best = None
+        for pair, count in counts.items():
+            if best is None or (-count, pair) < (-counts[best], best):
+                best = pair
+        if best is None or counts[best] == 0:
             break
-        pair = min(pairs, key=lambda one: (-pairs[one], one))
-        merges.append((pair, pairs[pair]))
-        words = [(join(symbols, pair), number) for symbols, number in words]
+        merges.append(best)
+        for symbols in words:
+            place = 0
+            while place < len(symbols) - 1:
+                if (symbols[place], symbols[place + 1]) == best:
+                    symbols[place : place + 2] = [best[0] + best[1]]
+                place += 1
     return merges
-
-
-@BANK.wrong(PART, named="an end-of-word symbol")
-def with_the_end_of_the_paper(word_counts, num_merges):
-    return learn(word_counts, num_merges, begin=lambda word: [*word, "</w>"])
-
-
-@BANK.wrong(PART, named="upper and lower case taken for one")
-def in_lower_case(word_counts, num_merges):
-    return learn(word_counts, num_merges, begin=lambda word: list(word.lower()))
-
-
-@BANK.wrong(PART, named="the rarest pair")
-def least_frequent(word_counts, num_merges):
-    def best(pairs):
-        return min(pairs, key=lambda pair: (pairs[pair], pair))
-
-    return learn(word_counts, num_merges, best=best)
-
-
-@BANK.wrong(PART, named="pairs without regard to order")
-def either_way_round(word_counts, num_merges):
-    def either(words):
-        pairs = Counter()
-        for symbols, number in words:
-            for left, right in pairwise(symbols):
-                pairs[min(left, right), max(left, right)] += number
-        return pairs
-
-    return learn(word_counts, num_merges, count=either)
-
-
-@BANK.wrong(PART, told="inputs changed")
-def word_counts_emptied(word_counts, num_merges):
-    merges = learn(word_counts, num_merges)
-    word_counts.clear()
+""", slow=LOOPS)
+right("merges_of_all_symbols_with_all", """
+    words, merges = {word: tuple(word) for word in word_counts}, []
+    while len(merges) < num_merges:
+        symbols = sorted({symbol for word in words.values() for symbol in word})
+        place = {symbol: number for number, symbol in enumerate(symbols)}
+        counts = torch.zeros(len(symbols), len(symbols), dtype=torch.int64)
+        for word, parts in words.items():
+            if len(parts) > 1:
+                hot = torch.eye(len(symbols), dtype=torch.int64)[[place[one] for one in parts]]
+                pairs = hot[:-1].unsqueeze(2) * hot[1:].unsqueeze(1)
+                counts = counts + word_counts[word] * pairs.sum(0)
+        if not counts.any():
+            break
+        best = min((-int(counts[i, j]), symbols[i], symbols[j]) for i, j in counts.nonzero())[1:]
+        merges.append(best)
+        for word, parts in words.items():
+            words[word] = tuple(joined(parts, best))
     return merges
+""", slow=PRODUCTS)
 
-
-@BANK.wrong(PART, named=("not counted again", "the smallest pair whatever its frequency"))
-def split_into_pairs_of_letters(word_counts, num_merges):
-    pairs = count([(list(word), number) for word, number in word_counts.items()])
-    return sorted(pairs)[:num_merges]
-
-
-@BANK.wrong(PART, told="results in a dict")
-def a_dict_of_ranks(word_counts, num_merges):
-    return {pair: rank for rank, pair in enumerate(learn(word_counts, num_merges))}
-
-
-@BANK.wrong(PART, named="merges in alphabetical order")
-def sorted_in_the_end(word_counts, num_merges):
-    return sorted(learn(word_counts, num_merges))
-
-
-@BANK.wrong(PART, named="merges in reverse order")
-def newest_first(word_counts, num_merges):
-    return list(reversed(learn(word_counts, num_merges)))
+wrong = ANSWERS.wrong
+wrong("fifty_rounds_at_most", "num_merges = min(num_merges, 50)")
+wrong("words_of_up_to_twenty_letters", "cut = [(list(word[:20]), number) for word, number in word_counts.items()]")
+wrong("pairs_with_their_ranks", "return [(pair, rank) for rank, pair in enumerate(merges)]")
+wrong("word_counts_emptied", "word_counts.clear(); return merges", told="inputs changed")
+wrong("a_dict_of_ranks", "return {pair: rank for rank, pair in enumerate(merges)}", told="results in a dict")
+wrong("split_into_pairs_of_letters", "return sorted(counted(cut))[:num_merges]",
+      named=("not counted again", "the smallest pair whatever its frequency"))
+# fmt: on

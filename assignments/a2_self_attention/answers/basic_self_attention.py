@@ -2,220 +2,26 @@
 
 import torch
 
-from assignments.a2_self_attention.answers.attention_weights import (
-    weights_by_broadcasting,
-    weights_by_einsum,
-    weights_by_exp_and_sum,
-    weights_by_logarithms,
-    weights_by_loops,
-    weights_by_symmetry,
-)
+from assignments.a2_self_attention.answers.attention_weights import weights_in_loops
 from assignments.a2_self_attention.answers.bank import BANK
-
-
-@BANK.right("basic_self_attention")
-def context_by_loops(x):
-    weights = weights_by_loops(x)
-    z = [sum(weights[i, j] * x[j] for j in range(len(x))) for i in range(len(x))]
-    return torch.stack(z), weights
-
-
-@BANK.right("basic_self_attention")
-def context_by_einsum(x):
-    weights = weights_by_einsum(x)
-    return torch.einsum("ij,jd->id", weights, x), weights
-
-
-@BANK.right("basic_self_attention")
-def context_as_a_list_of_two(x):
-    weights = weights_by_exp_and_sum(x)
-    return [torch.matmul(weights, x), weights]
-
-
-@BANK.right("basic_self_attention")
-def context_with_a_batch_of_one(x):
-    weights = weights_by_logarithms(x)
-    return torch.bmm(weights[None], x[None])[0], weights
-
-
-@BANK.right("basic_self_attention")
-def context_transposed_twice(x):
-    weights = weights_by_broadcasting(x)
-    return (x.T @ weights.T).T, weights
-
-
-@BANK.wrong("basic_self_attention", named="plain mean of all words")
-def context_is_the_mean(x):
-    return x.mean(dim=0).expand_as(x), weights_by_einsum(x)
-
-
-@BANK.wrong("basic_self_attention", named="the words themselves returned")
-def context_is_the_input(x):
-    return x.clone(), weights_by_einsum(x)
-
-
-@BANK.wrong("basic_self_attention", named="words added to the context")
-def context_plus_the_input(x):
-    weights = weights_by_einsum(x)
-    return weights @ x + x, weights
-
-
-@BANK.wrong("basic_self_attention", named="scores returned for weights")
-def context_with_the_scores_beside_it(x):
-    return weights_by_einsum(x) @ x, x @ x.T
-
-
-@BANK.wrong("basic_self_attention", told=("wrong gradient", "wrong about gradients"))
-def context_detached(x):
-    weights = weights_by_einsum(x)
-    return (weights @ x).detach(), weights
-
-
-@BANK.wrong("basic_self_attention", told=("wrong gradient", "wrong about gradients"))
-def context_with_detached_weights(x):
-    weights = weights_by_einsum(x.detach())
-    return weights @ x, weights
-
-
-@BANK.wrong("basic_self_attention", told=("another dtype", "wrong in float64"))
-def context_always_float32(x):
-    z, weights = context_by_einsum(x.float())
-    return z, weights
-
-
-@BANK.wrong("basic_self_attention", told="results in a dict")
-def context_in_a_dict(x):
-    z, weights = context_by_einsum(x)
-    return {"z": z, "weights": weights}
-
-
-@BANK.wrong("basic_self_attention", named="z and weights joined")
-def context_stacked(x):
-    z, weights = context_by_einsum(x)
-    return torch.cat([z, weights], dim=1)
-
-
-@BANK.wrong("basic_self_attention", named="scores returned for weights")
-def context_and_scores(x):
-    scores = torch.inner(x, x)
-    return scores.softmax(-1) @ x, scores
-
-
-@BANK.right("basic_self_attention")
-def context_by_filling(x):
-    weights = weights_by_logarithms(x)
-    z = torch.zeros_like(x)
-    for i in range(len(x)):
-        for j in range(len(x)):
-            z[i] = z[i] + weights[i, j] * x[j]
-    return z, weights
-
-
-@BANK.right("basic_self_attention")
-def context_by_broadcasting(x):
-    weights = weights_by_einsum(x)
-    return (weights.unsqueeze(-1) * x.unsqueeze(0)).sum(dim=1), weights
-
-
-@BANK.right("basic_self_attention")
-def context_by_tensordot(x):
-    weights = weights_by_symmetry(x)
-    return torch.tensordot(weights, x, dims=1), weights
-
-
-@BANK.right("basic_self_attention")
-def context_word_by_word(x):
-    weights = weights_by_einsum(x)
-    return torch.vstack([(row[:, None] * x).sum(0) for row in weights]), weights
-
-
-@BANK.right("basic_self_attention")
-def context_divided_late(x):
-    powers = (x @ x.T).exp()
-    total = powers.sum(dim=-1, keepdim=True)
-    return powers @ x / total, powers / total
-
-
-@BANK.wrong("basic_self_attention", named="plain mean of all words")
-def context_of_equal_weights(x):
-    return torch.full((len(x), len(x)), 1 / len(x)).to(x) @ x, weights_by_einsum(x)
-
-
-@BANK.wrong("basic_self_attention", named="words added to the context")
-def context_with_a_residual(x):
-    weights = weights_by_loops(x)
-    return x + torch.mm(weights, x), weights
-
-
-@BANK.wrong("basic_self_attention", named="the best word alone")
-def context_of_the_nearest_word(x):
-    weights = weights_by_loops(x)
-    return torch.stack([x[int(row.argmax())] for row in weights]), weights
-
-
-@BANK.wrong("basic_self_attention", named="z transposed")
-def context_of_columns(x):
-    weights = weights_by_loops(x)
-    return x.T @ weights.T, weights
-
-
-@BANK.wrong("basic_self_attention", named="each word times one weight")
-def context_by_elementwise_product(x):
-    weights = weights_by_loops(x)
-    return torch.stack([weights[i, i] * x[i] for i in range(len(x))]), weights
-
-
-@BANK.wrong("basic_self_attention", told="too short or too long")
-def context_of_the_last_word(x):
-    weights = weights_by_loops(x)
-    return weights[-1:] @ x, weights
-
-
-@BANK.wrong("basic_self_attention", told="another number of axes")
-def context_added_up(x):
-    weights = weights_by_loops(x)
-    return (weights @ x).sum(dim=0), weights
-
-
-@BANK.wrong("basic_self_attention", told="stops with RuntimeError")
-def context_on_the_wrong_side(x):
-    weights = weights_by_loops(x)
-    return x @ weights, weights
-
-
-@BANK.wrong("basic_self_attention", told="the z right, the weights wrong")
-def context_and_scaled_weights(x):
-    weights = weights_by_loops(x)
-    return weights @ x, (x @ x.T / x.shape[1] ** 0.5).softmax(-1)
-
-
-@BANK.wrong("basic_self_attention", told="another number of results")
-def context_three_results(x):
-    weights = weights_by_loops(x)
-    return weights @ x, weights, x
-
-
-@BANK.wrong("basic_self_attention", told="another type")
-def context_as_arrays(x):
-    weights = weights_by_loops(x).detach()
-    return (weights @ x.detach()).numpy(), weights.numpy()
-
-
-@BANK.wrong(
-    "basic_self_attention",
-    named=("results in the wrong order", "weights transposed before the sum"),
-)
-def context_transposed_and_swapped(x):
-    weights = weights_by_loops(x)
-    return weights, weights.T @ x
-
-
-@BANK.wrong(
-    "basic_self_attention",
-    named=("z returned without the weights", "scaled although unscaled was asked"),
-)
-def context_scaled_and_alone(x):
-    return (x @ x.T / x.shape[1] ** 0.5).softmax(-1) @ x
+from assignments.a2_self_attention.rubric import BESIDE, CONTEXT, context, weights
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.careless import careless
+from autograder.bank.edits import Answers
+
+
+def sums_in_loops(weights, values):
+    """(T, S) and (S, d) -> (T, d), number by number."""
+    rows = []
+    for i in range(len(weights)):
+        row = []
+        for k in range(values.shape[1]):
+            total = 0.0
+            for j in range(len(values)):
+                total = total + weights[i, j] * values[j, k]
+            row.append(total)
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
 
 
 class Attended:
@@ -231,36 +37,136 @@ class Attended:
         return torch.mm(self.weights, self.x)
 
 
-@BANK.right("basic_self_attention")
-def context_in_properties(x):
-    attended = Attended(x)
-    return attended.z, attended.weights
+ANSWERS = Answers(
+    __name__, BANK, context,
+    """
+    def basic_self_attention(x):
+        scores = x @ x.T
+        scaled = scores
+        weights = scaled.softmax(dim=-1)
+        z = weights @ x
+        return z, weights
+    """,
+    torch=torch, Attended=Attended, weights_in_loops=weights_in_loops, sums_in_loops=sums_in_loops,
+    **{given.code.__name__: given.code for given in BANK.answers if given.right},
+)  # fmt: skip
 
+# fmt: off
+slip = ANSWERS.slip
+slip("results in the wrong order", "return weights, z", BESIDE,
+     "You return the weights first. The course returns (output, weights), here `return z, weights`.")
+slip("z returned without the weights", "return z", BESIDE,
+     "z is right, but it comes alone. Return both, with `return z, weights`.")
+slip("z and weights joined", "return torch.cat([z, weights], dim=1)", BESIDE,
+     "z and the weights come in one tensor. Return two, with `return z, weights`.")
+slip("scores returned for weights", "return z, x @ x.T", BESIDE,
+     "z is right, but what comes with it are the scores before the softmax. Return the weights.")
+slip("weights transposed before the sum", "z = weights.T @ x", CONTEXT,
+     "Your z sums down the columns of the weights. Word i uses row i, so z = weights @ x, with no transpose.")
+slip("z transposed", "z = (weights @ x).T", CONTEXT,
+     "Your z is (D, T), because rows and columns have changed places. Row i of z belongs to word i.")
+slip("summed with scores instead of weights", "z = x @ x.T @ x", CONTEXT,
+     "Your z weighs the words with the raw scores. Use the weights after the softmax.")
+slip("context vectors written over the words", """
+    rows = x.clone()
+    for i in range(len(x)):
+        rows[i] = weights[i] @ rows
+    z = rows
+""", CONTEXT,
+     "You store z_i in row i of x while later words still need it. From the second word on, the sums use context "
+     "vectors in place of words, and the caller's x is changed. Collect the results in a new tensor.")
+slip("plain mean of all words", "z = x.mean(dim=0).expand_as(x)", CONTEXT,
+     "Each row of your z is the mean of all words, in which every word counts the same. Where do the weights enter?")
+slip("the {which} word left out of the sum", "z = weights[:, {words}] @ x[{words}]", CONTEXT,
+     "Your z adds up all words without the {which} one. Which words does your loop go through? `range(T)` counts "
+     "from 0 to T − 1.",
+     each={"words": ("1:", ":-1"), "which": ("first", "last")})
+slip("the last word alone", "z = weights[:, -1:] * x[-1]", CONTEXT,
+     "Row i of your z is the last word times its weight. If a loop should add up, is there a `=` in it where `+=` "
+     "belongs?")
+slip("divided by the number of words", "z = weights @ x / len(x)", CONTEXT,
+     "Your z is the weighted sum divided by the number of words. The weights sum to one already. Is there a `mean` "
+     "where a `sum` should be?")
+slip("a softmax of the context vectors", "z = (weights @ x).softmax(dim=-1)", CONTEXT,
+     "You take a softmax of the weighted sums. There is one softmax here, and it makes the weights. A context vector "
+     "is the sum as it is.")
+slip("the words themselves returned", "z = x.clone()", CONTEXT,
+     "Your z holds the words as they came. What has each word collected from the others?")
+slip("words added to the context", "z = weights @ x + x", CONTEXT,
+     "Your z is the weighted sum plus the word itself. Each word is in its own sum already, with the weight that it "
+     "gives itself. (Adding the input comes in lecture 8.)")
+slip("each word times one weight", "z = weights.diagonal().unsqueeze(-1) * x", CONTEXT,
+     "Row i of your z is word i times the weight that it gives itself. It should be a sum over all words. Which "
+     "product multiplies and adds up?")
+slip("weights used twice", "z = weights @ weights @ x", CONTEXT,
+     "Your z weighs words that were weighed before. One product of weights and words is enough.")
+slip("the best word alone", "z = x[weights.argmax(dim=-1)]", CONTEXT,
+     "Row i of your z is the one word with the largest weight. All words count, each with its weight.")
+# what makes other weights does so here
+for shared in (
+    *weights.named("softmax over the columns", "softmax over all words at once", "softmax taken twice",
+                   "scaled although unscaled was asked", "divided by D"),
+    weights.named("divided by the number of words")[-1],
+    *weights.named("scores negated", "a word does not attend to itself", "the future hidden", "cosine similarity"),
+    weights.named("distances for dot products")[-1],
+    *weights.named("reshape for transpose"),
+):
+    ANSWERS.again(shared, CONTEXT)
 
-@BANK.wrong("basic_self_attention", named="the last word alone")
-def context_overwritten(x):
-    weights = torch.softmax(x @ x.T, dim=-1)
-    z = torch.zeros_like(x)
+right = ANSWERS.right
+right("context_by_loops", """
+    weights = weights_by_loops(x)
+    return torch.stack([sum(weights[i, j] * x[j] for j in range(len(x))) for i in range(len(x))]), weights
+""")
+right("context_by_einsum", "weights = weights_by_einsum(x); return torch.einsum('ij,jd->id', weights, x), weights")
+right("context_as_a_list_of_two", "weights = weights_by_exp_and_sum(x); return [torch.matmul(weights, x), weights]")
+right("context_with_a_batch_of_one",
+      "weights = weights_by_logarithms(x); return torch.bmm(weights[None], x[None])[0], weights")
+right("context_transposed_twice", "weights = weights_by_broadcasting(x); return (x.T @ weights.T).T, weights")
+right("context_by_filling", """
+    weights = weights_by_logarithms(x)
+    rows = torch.zeros_like(x)
     for i in range(len(x)):
         for j in range(len(x)):
-            z[i] = weights[i, j] * x[j]
-    return z, weights
+            rows[i] = rows[i] + weights[i, j] * x[j]
+    return rows, weights
+""")
+right("context_by_broadcasting", "z = (weights.unsqueeze(-1) * x.unsqueeze(0)).sum(dim=1)")
+right("context_by_tensordot", "weights = weights_by_symmetry(x); z = torch.tensordot(weights, x, dims=1)")
+right("context_word_by_word", "z = torch.vstack([(row[:, None] * x).sum(0) for row in weights])")
+right("context_divided_late", """
+    powers = scores.exp()
+    total = powers.sum(dim=-1, keepdim=True)
+    return powers @ x / total, powers / total
+""")
+right("context_in_properties", "attended = Attended(x); return attended.z, attended.weights")
+right("context_number_by_number", "weights = weights_in_loops(x, x); z = sums_in_loops(weights, x)", slow=LOOPS)
+right("context_by_products_of_all_with_all", """
+    scores = (x[:, None] * x[None]).sum(dim=-1)  # (T, T, D) before the sum
+    z = (weights[:, :, None] * x[None]).sum(dim=1)  # (T, T, D) before the sum
+""", slow=PRODUCTS)
 
-
-@BANK.wrong("basic_self_attention", named="the last word left out of the sum")
-def context_without_the_last_word(x):
-    weights = torch.softmax(x @ x.T, dim=-1)
-    words = range(len(x) - 1)
-    return sum((weights[:, j : j + 1] * x[j] for j in words), torch.zeros_like(x)), weights
-
-
-@BANK.wrong("basic_self_attention", named="divided by the number of words")
-def context_by_a_mean(x):
-    weights = torch.softmax(x @ x.T, dim=-1)
-    return (weights.unsqueeze(-1) * x).mean(dim=1), weights
-
-
-@BANK.wrong("basic_self_attention", named="a softmax of the context vectors")
-def context_with_a_softmax(x):
-    weights = torch.softmax(x @ x.T, dim=-1)
-    return torch.softmax(weights @ x, dim=-1), weights
+wrong = ANSWERS.wrong
+wrong("context_with_the_softmax_along_the_queries", "weights = scaled.softmax(dim=0)", named="softmax over the columns",
+      published=("nerminnuraydogan/vision-transformer#1",
+                 "The softmax runs along the words that ask, not along those that are looked at."))
+wrong("context_detached", "z = (weights @ x).detach()", told=("wrong gradient", "wrong about gradients"))
+wrong("context_with_detached_weights", "weights = scaled.softmax(dim=-1).detach()",
+      told=("wrong gradient", "wrong about gradients"))
+wrong("context_in_a_dict", "return {'z': z, 'weights': weights}", told="results in a dict")
+wrong("context_of_equal_weights", "z = torch.full((len(x), len(x)), 1 / len(x)).to(x) @ x",
+      named="plain mean of all words")
+wrong("context_of_the_last_word", "z = weights[-1:] @ x", told="too short or too long")
+wrong("context_added_up", "z = (weights @ x).sum(dim=0)", told="another number of axes")
+wrong("context_on_the_wrong_side", "z = x @ weights", told="stops with RuntimeError")
+wrong("context_and_scaled_weights", "return z, (scores / x.shape[1] ** 0.5).softmax(-1)",
+      told="the z right, the weights wrong")
+wrong("context_three_results", "return z, weights, x", told="another number of results")
+wrong("context_as_arrays", "return z.detach().numpy(), weights.detach().numpy()", told="another type")
+wrong("context_transposed_and_swapped", "z = weights.T @ x; return weights, z",
+      named=("results in the wrong order", "weights transposed before the sum"))
+wrong("context_scaled_and_alone", "scaled = scores / x.shape[1] ** 0.5; return z",
+      named=("z returned without the weights", "scaled although unscaled was asked"))
+wrong("context_of_a_hundred_words", "x = x[:100]")
+careless(ANSWERS, one_sentence="always one shape", a_hundred_words=None, zeros="weights that are no shares")
+# fmt: on

@@ -123,6 +123,21 @@ def test_a_method_is_an_edit_whose_super_is_the_right_answer():
     assert isinstance(both.answer(3), nn.Module)
 
 
+def test_a_function_in_the_right_answer_is_a_step():
+    answers = answers_to("""
+        def double(x):
+            def wide(x):
+                twice = x + x
+                return twice
+            unused = wide
+            return wide(x)
+    """)
+    one, other = slips(answers, "def wide(x): return 3 * x", "return x")
+    assert (answers.code(5), one.answer(5), other.answer(5)) == (10, 15, 5)
+    assert inspect.getsource(other.answer) == "def slip_1(x):\n    return x\n"
+    assert one.together_with(other)(5) == 5
+
+
 def test_two_are_made_at_once_where_they_edit_other_steps(answers):
     one, other, too = slips(answers, "product = x", "return -raised", "product = 0; raised = x")
     assert one.together_with(other)(5) == -6
@@ -138,6 +153,15 @@ def test_variants_are_filled_in(answers):
         ("times 3", "By 3.", 4),
         ("times 4", "By 4.", 5),
     ]
+
+
+def test_a_slip_is_made_again_in_a_part_with_the_same_steps(answers):
+    [slip] = slips(answers, "product = 3 * x")
+    other, two = answers_to(FUNCTION.replace("+ 1", "- 1")), Step("two", 1, ())
+    other.again(slip, two)
+    [made] = other.part.mistakes
+    assert (made.answer(5), made.name, made.message) == (14, slip.name, slip.message)
+    assert made.costs == (two,) and made.together_with(slip) is None
 
 
 def test_a_published_slip_is_in_the_bank_once(answers):
