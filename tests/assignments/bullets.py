@@ -49,12 +49,13 @@ BULLETS = {
         "Any code that does": uses("joined_by_loops", "InEinsum", "InLoops"),
         "Anything that would be the answer itself": BARRED,
         "Your code must not change its inputs": breaks(
-            "joined_in_place", "StateChanged", "AnnotationsChanged", "MaskChanged",
-            "joined_in_float32", "AlwaysFloat32", "joined_for_contiguous_states",
-            "ContiguousInputsOnly", "joined_and_detached", "WeightsDetached", "FrozenKeys",
+            "joined_in_place", "StateChanged", "AnnotationsChanged", "MaskChanged", "in_float32",
+            "joined_for_contiguous_states", "ContiguousInputsOnly", "detached", "WeightsDetached", "FrozenKeys",
         ),
         "The inputs have shapes that fit": TELLS,
-        "**A hidden word**": breaks("MaskTooLate", "NotLargeEnough", "MaskAsLengths"),
+        "**A hidden word**": breaks(
+            "mask applied after the softmax", "NotLargeEnough", "MaskAsLengths",
+        ),
         "**A sentence in which everything is hidden**": breaks(
             "LargeNumberAlone", "InfinityAlone", "RaisesWhereAllIsHidden",
         ),
