@@ -1,6 +1,6 @@
 """Assignment 7: layer norm, attention with dropout and a norm, and the sums of rows under dropout."""
 
-from assignments.a7_dropout_and_layer_norm import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a7_dropout_and_layer_norm import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a7_dropout_and_layer_norm.rubric import attention, norm, row_sums
 from autograder.checks.check import Assignment
 

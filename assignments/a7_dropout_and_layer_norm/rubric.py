@@ -29,6 +29,7 @@ from autograder.checks.problem import Judgement
 from course_utils import layers
 
 LECTURE = "../../lectures/07_layer_normalization.ipynb"
+ROWS = f"{LECTURE}#What-happens-to-rows-that-summed-to-one"
 # so near to 1 that nothing is kept; at 1 itself, dropout by hand divides 0 by 0
 EVERYTHING = 1 - 1e-9
 NOTHING = 1e-9
@@ -170,6 +171,8 @@ def seen_through(
 
 # ------------------------------------------------------------------------------------- judges
 
+NOT_FINITE = "the result should be finite, but it contains NaN or infinity"
+
 
 def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Judgement:
     """Accept rows that are the expected ones times a factor near 1, once γ and β are undone.
@@ -179,7 +182,7 @@ def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Judg
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)
     if not torch.isfinite(got).all():
-        return "the result should be finite, but it contains NaN or infinity"
+        return NOT_FINITE
     state = parameters(expected.shape[-1], affine)
     wanted, found = (
         ((y.double() - state["bias"]) / state["weight"]).reshape(-1, y.shape[-1])
@@ -225,10 +228,7 @@ def within_five_percent(expected: Tensor, got: Any) -> Judgement:
         return values_agree(expected, got)
     if torch.allclose(got.double(), expected.double(), rtol=0.05, atol=0.02):
         return None
-    return (
-        values_agree(expected, got)
-        or "the result should be finite, but it contains NaN or infinity"
-    )
+    return values_agree(expected, got) or NOT_FINITE
 
 
 def submodules_are_there(expected: dict, got: Any) -> Judgement:
@@ -295,10 +295,7 @@ def drops_weights(p: float, by_itself: bool = True) -> Judge:
 
 def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Judgement:
     if not torch.isfinite(got).all():
-        return (
-            "the result should be finite, but it contains NaN or infinity. What becomes of a row that "
-            "has lost all its weights?"
-        )
+        return f"{NOT_FINITE}. What becomes of a row that has lost all its weights?"
     whole, _ = read_back(expected)
     first, second = read_back(got)
     if got.double().mean(dim=-1).abs().max() > 1e-3 or not torch.isfinite(first).all():
@@ -466,10 +463,7 @@ attention = Part(
     "SelfAttentionWithDropoutAndNorm(features, dropout_rate=0.1)(query (B, T, d_k), "
     "key (B, S, d_k), value (B, S, features)) -> (B, T, features)",
     layers.SelfAttentionWithDropoutAndNorm,
-    reads=(
-        "lecture 7, on rows that summed to one, and lecture 3 on the scale",
-        f"{LECTURE}#What-happens-to-rows-that-summed-to-one",
-    ),
+    reads=("lecture 7, on rows that summed to one, and lecture 3 on the scale", ROWS),
     may_call=("LayerNorm",),
 )
 # at d_k = 1 the division by √d_k changes nothing, so only the second step asks for it
@@ -544,10 +538,7 @@ MANNERS = attention.manners(
 row_sums = Part(
     "row_sums_under_dropout(weights (T, S), rate, draws, generator=None) -> mean (T,), std (T,)",
     layers.row_sums_under_dropout,
-    reads=(
-        "lecture 7, on rows that summed to one",
-        f"{LECTURE}#What-happens-to-rows-that-summed-to-one",
-    ),
+    reads=("lecture 7, on rows that summed to one", ROWS),
 )
 SHARES = (1 / 7, 2 / 7, 4 / 7)  # each choice of these has a sum of its own
 row_sums.example = Case("two rows", lambda randn: [randn(2, 3), 0.5, 4], random=True)

@@ -12,8 +12,9 @@
 
 An edit is a statement that takes the place of the one that gives a value to the same names, or returns. One that
 gives a value to arguments stands in front. What stands above such a statement in an edit comes along with it,
-and steps whose names nobody uses any more go. Statements in a loop or a `with`, and functions, are steps, too. In a class,
-an edit may also be a method, whose `super()` is the right answer. Two slips are made at once where they edit other steps.
+and steps whose names nobody uses any more go. Statements in a loop or a `with` are steps, too, and so are
+functions. In a class, an edit may also be a method, whose `super()` is the right answer. Two slips are made at once
+where they edit other steps.
 """
 
 from __future__ import annotations

@@ -49,12 +49,13 @@ BULLETS = {
         "Any code that does": uses("joined_by_loops", "InEinsum", "InLoops"),
         "Anything that would be the answer itself": BARRED,
         "Your code must not change its inputs": breaks(
-            "joined_in_place", "StateChanged", "AnnotationsChanged", "MaskChanged",
-            "joined_in_float32", "AlwaysFloat32", "joined_for_contiguous_states",
-            "ContiguousInputsOnly", "joined_and_detached", "WeightsDetached", "FrozenKeys",
+            "joined_in_place", "StateChanged", "AnnotationsChanged", "MaskChanged", "in_float32",
+            "joined_for_contiguous_states", "ContiguousInputsOnly", "detached", "WeightsDetached", "FrozenKeys",
         ),
         "The inputs have shapes that fit": TELLS,
-        "**A hidden word**": breaks("MaskTooLate", "NotLargeEnough", "MaskAsLengths"),
+        "**A hidden word**": breaks(
+            "mask applied after the softmax", "NotLargeEnough", "MaskAsLengths",
+        ),
         "**A sentence in which everything is hidden**": breaks(
             "LargeNumberAlone", "InfinityAlone", "RaisesWhereAllIsHidden",
         ),
@@ -173,35 +174,34 @@ BULLETS = {
         "Any code that does": uses("ByLoop", "ByEinsum", "BySentence"),
         "Anything that would be the answer itself": BARRED,
         "In parts 1 and 2 you write an `nn.Module`": breaks(
-            "NoModule", "AlwaysFloat32", "InPlace", "ContiguousOnly", "Detached", "FrozenParameters",
-            "AlwaysSinglePrecision", "ScalesItsQuery", "ContiguousInputs", "WithoutGradient",
+            "NoModule", "in_float32", "InPlace", "without_gaps", "detached", "FrozenParameters", "ScalesItsQuery",
         ),
         "Part 2 may use your": STOOD_IN,
-        "The dots stand for any leading axes": breaks("ForThreeAxesOnly", "OverTheBatch"),
+        "The dots stand for any leading axes": breaks("right for three axes only", "batch axis"),
         "There is one mode": breaks("RunningStatistics"),
         "Where all features of a token are equal": breaks("NanInTheGradient", "epsilon missing"),
         "You need not think of tokens": TELLS,
-        "The softmax runs over the $S$ keys": breaks("OverTheQueries", "OnlyAsManyKeysAsQueries", "FixedWidth"),
+        "The softmax runs over the $S$ keys": breaks("softmax over the queries", "OnlyAsManyKeysAsQueries", "FixedWidth"),
         "In train mode, each weight becomes 0": breaks(
-            "NotMadeUpFor", "SameNumberInEachRow", "NeverAsleep", "RowsRepaired",
+            "NotMadeUpFor", "SameNumberInEachRow", "dropout in eval mode",
+            "rows made to sum to one after the dropout",
         ),
         "Whether `nn.Dropout` does the work": breaks(
             "DropoutIsNoSubmodule", uses=("ByHandWrittenDropout",)
         ),
         "In each draw every weight becomes 0": breaks(
-            "sums_with_columns_dropped", "sums_with_whole_rows_dropped", "sums_with_masks_shared_by_pairs",
-            "sums_of_bare_masks", "sums_repaired", "sums_of_one_mask",
+            "one mask for all rows", "whole rows dropped", "sums_with_masks_shared_by_pairs",
+            "not divided by 1 − rate", "sums_repaired", "one mask for all draws",
         ),
-        "For the standard deviation": breaks("sums_with_torchs_std", "sums_with_their_variance"),
+        "For the standard deviation": breaks("unbiased standard deviation", "variance returned"),
         "Where all draws give a row the same sum": breaks("spread_by_a_difference_of_squares"),
         "With a `generator`": breaks(
-            "sums_by_dropout_alone", "sums_from_a_copy", "sums_by_numpy",
+            "sums_by_dropout_alone", "nothing drawn from the generator itself", "sums_by_numpy",
             uses=("sums_by_bernoulli", "sums_by_functional_dropout"),
         ),
         "Without a `generator`": breaks("sums_seeded_where_no_generator_is"),
         "The two results have the dtype": breaks(
-            "sums_in_single_precision", "sums_of_a_view", "sums_of_weights_overwritten",
-            uses=("sums_from_masked_copies",),
+            "sums_in_double_precision", "sums_of_weights_overwritten", uses=("sums_from_masked_copies",),
         ),
         "First question": TELLS,
         "Second question": TELLS,

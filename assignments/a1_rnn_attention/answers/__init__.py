@@ -1,12 +1,7 @@
-"""Answers to assignment 1, a file for each part."""
+"""Answers to assignment 1, a file for each part: right ones, and slips as edits of them."""
 
-from assignments.a1_rnn_attention.answers import (  # noqa: F401 (each fills the bank)
+from assignments.a1_rnn_attention.answers import (  # noqa: F401 (each fills the bank, and names mistakes)
     annotations,
     bahdanau_attention,
-    published,
-    right_at_first,
-    slow,
-    wrong_bahdanau_attention,
-    wrong_layers_and_sums,
 )
 from assignments.a1_rnn_attention.answers.bank import BANK  # noqa: F401

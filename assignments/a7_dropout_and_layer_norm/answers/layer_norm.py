@@ -7,93 +7,237 @@ import torch.nn.functional as F
 from torch import nn
 
 from assignments.a7_dropout_and_layer_norm.answers.bank import BANK
-from assignments.a7_dropout_and_layer_norm.answers.shared import Learned
+from assignments.a7_dropout_and_layer_norm.rubric import (
+    CENTRED,
+    INSIDE_THE_ROOT,
+    PARAMETERS,
+    VARIANCE,
+    norm,
+)
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.careless import careless
+from autograder.bank.edits import Answers
+
+NOTHING_RUNS = "weights that the text names are missing, so nothing can be run"
+UNBIASED = (
+    "Your spread is a little too large, as if the sum of squares were divided by D − 1. PyTorch's `var` and `std` do "
+    "this unless they are told otherwise. What does the formula divide by?"
+)
+NO_EPS = (
+    "Your numbers match a division by σ alone, as if ε were 0. Where all features of a token are equal, σ is 0 as "
+    "well. Where is ε in the formula?"
+)
+BATCH_NORM = (
+    "You have one mean and one variance for each feature, over all tokens, which is batch norm. Layer norm has one "
+    "pair for each token."
+)
+THREE_AXES = (
+    "On sentences (B, T, D) the mean is right, but with fewer or more leading axes it is not. However many there are, "
+    "the features are along the last axis. How is that axis named without counting the others?"
+)
 
 
-@BANK.right("LayerNorm")
-class ByVar(Learned):
-    def forward(self, x):
-        mean = x.mean(-1, keepdim=True)
-        variance = x.var(-1, unbiased=False, keepdim=True)
-        return self.weight * (x - mean) / (variance + self.eps) ** 0.5 + self.bias
+def kept(module, name, value):
+    """The first value of this shape that the module was given under this name."""
+    if not hasattr(module, name) or getattr(module, name).shape != value.shape:
+        setattr(module, name, value)
+    return getattr(module, name)
 
 
-@BANK.right("LayerNorm")
-class ByVarMean(Learned):
-    def forward(self, x):
-        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-        return torch.addcmul(self.bias, self.weight, (x - mean) * torch.rsqrt(variance + self.eps))
+ANSWERS = Answers(
+    __name__, BANK, norm,
+    """
+    class LayerNorm(nn.Module):
+        def __init__(self, features, eps=1e-5):
+            super().__init__()
+            self.features, self.eps = features, eps
+            self.weight = nn.Parameter(torch.ones(features))
+            self.bias = nn.Parameter(torch.zeros(features))
+
+        def forward(self, x):
+            axes = -1
+            centred = x - x.mean(axes, keepdim=True)
+            variance = x.var(axes, keepdim=True, correction=0)
+            sigma = (variance + self.eps).sqrt()
+            normed = centred / sigma
+            scaled = normed * self.weight
+            shifted = scaled + self.bias
+            return shifted
+    """,
+    math=math, torch=torch, F=F, nn=nn, kept=kept,
+)  # fmt: skip
+
+# fmt: off
+slip = ANSWERS.slip
+slip("weight and bias missing", "self.weight = 1.0; self.bias = 0.0", (),
+     "The module has no `weight` and no `bias`, or they are not parameters. γ and β are learned, but a plain tensor "
+     "is not registered with the module, so no optimiser would find it. Are both made in `__init__`, as "
+     "`nn.Parameter`, under these names?",
+     costs_more=NOTHING_RUNS)
+slip("bias missing", "self.bias = 0.0", (),
+     "The module has a `weight`, but no parameter `bias`. Which letter of the formula is the bias?",
+     costs_more=NOTHING_RUNS)
+CORRECTED, OUTSIDE = "variance = x.var(axes, keepdim=True)", "sigma = variance.sqrt() + self.eps"
+slip("unbiased variance", CORRECTED, VARIANCE, UNBIASED,
+     published=("https://discuss.pytorch.org/t/implementation-of-layernorm-precision-is-low/111173",
+                "The variance is the unbiased one."))
+slip("epsilon outside the root", OUTSIDE, INSIDE_THE_ROOT,
+     "Ordinary tokens come out right, but faint ones are too large, as if they were divided by σ + ε. In the formula, "
+     "is ε added before or after the root is taken?",
+     published=("callummcdougall/ARENA_3.0#228", "Epsilon is added outside the root."))
+slip("unbiased variance and epsilon outside the root", f"{CORRECTED}; {OUTSIDE}", (VARIANCE, INSIDE_THE_ROOT),
+     f"There are two slips. {UNBIASED} Besides, faint tokens come out too large. Is ε added before or after the root "
+     "is taken?",
+     published=("harvardnlp/annotated-transformer#119",
+                "The standard deviation is the unbiased one, and epsilon is added outside the root."))
+slip("epsilon missing", "sigma = variance.sqrt()", INSIDE_THE_ROOT, NO_EPS,
+     published=("VeriSilicon/TIM-VX#589",
+                "Epsilon is never passed on and is 0, so features that are all equal give NaN."))
+slip("unbiased variance and epsilon missing", f"{CORRECTED}; sigma = variance.sqrt()", (VARIANCE, INSIDE_THE_ROOT),
+     f"{NO_EPS} There is a second slip. {UNBIASED}")
+slip("argument eps ignored", "eps = 1e-5", INSIDE_THE_ROOT,
+     "With the default ε all is right, but with another one nothing changes. What becomes of the argument `eps`?",
+     published=("tensorflow/tensorflow#58863", "Whatever epsilon is asked for, the default is used."))
+slip("another default for epsilon", """
+    def __init__(self, features, eps={default}):
+        super().__init__(features, eps)
+""", INSIDE_THE_ROOT,
+     "With the ε that a case names all is right, and where none is named, faint tokens come out as with another ε "
+     "than the text's. Which value does the text give to `eps` in the constructor?",
+     each={"default": (1e-6, 1e-12, 1e-9, 1e-8, 1e-7, 1e-4, 1e-3)})
+slip("epsilon squared", "sigma = (variance + self.eps**2).sqrt()", INSIDE_THE_ROOT,
+     "Your ε is squared before it is added. Under the root the formula has σ² + ε, with ε as it is.")
+slip("not divided by the spread", "normed = centred", (CENTRED, VARIANCE),
+     "Your tokens have mean 0, but each keeps its spread. What are the differences divided by?")
+slip("divided by the variance", "sigma = variance + self.eps", (CENTRED, VARIANCE),
+     "Your differences are divided by the variance. What does the formula do to the variance before it divides by it?")
+slip("mean not taken off", "centred = x", (CENTRED, VARIANCE),
+     "Your tokens are divided by their standard deviation but keep their mean. Which difference is in the numerator "
+     "of the formula?")
+SQUARES = "variance = x.square().mean(axes, keepdim=True)"
+slip("RMS norm: mean not taken off", f"centred = x; {SQUARES}", (CENTRED, VARIANCE),
+     "Your numbers match x divided by the root of the mean of x², which is RMS norm. Layer norm subtracts the mean "
+     "first, in the numerator and in the variance.")
+slip("squares summed, not averaged", "variance = (x - x.mean(axes, keepdim=True)).square().sum(axes, keepdim=True)",
+     (CENTRED, VARIANCE),
+     "Your tokens come out with length 1. The variance is the mean of the squares, not their sum.")
+slip("variance not around the mean", SQUARES, (CENTRED, VARIANCE),
+     "You divide by the root of the mean of x², from which the mean was not subtracted. The variance is the mean of "
+     "the squared differences from μ.")
+slip("mean absolute deviation", """
+    variance = (x - x.mean(axes, keepdim=True)).abs().mean(axes, keepdim=True)
+    sigma = variance + self.eps
+""", VARIANCE,
+     "Your spread is the mean of the absolute differences. The formula squares the differences, averages the squares "
+     "and takes the root.")
+slip("statistics without their axis", "centred = x - x.mean(-1); variance = x.var(-1, correction=0)", (),
+     "One token comes out right, but with more of them the module stops, or tokens get the mean of other tokens. The "
+     "means of x (B, T, D) have the shape (B, T), which does not broadcast against x as it should. How can the last "
+     "axis be kept, with size 1?",
+     costs_more="it stops with an error")
+slip("weight and bias not used", "scaled = normed; shifted = scaled", PARAMETERS,
+     "The module has `weight` and `bias`, but the result does not depend on them. What is the last step of the "
+     "formula?")
+slip("shifted before scaled", "scaled = normed + self.bias; shifted = scaled * self.weight", PARAMETERS,
+     "You add β first and multiply by γ afterwards, so the shift is scaled as well. Which of the two comes first in "
+     "the formula?")
+slip("weight and bias swapped", "scaled = normed * self.bias; shifted = scaled + self.weight", PARAMETERS,
+     "You multiply by `bias` and add `weight`. Which of the two is the scale?")
+slip("weight not used", "scaled = normed", PARAMETERS,
+     "The features are shifted but not scaled. Which letter of the formula is missing?")
+slip("divided by the weight", "scaled = normed / self.weight", PARAMETERS,
+     "Your features are divided by γ. What does the formula do with it?")
+slip("one added to the weight", "scaled = normed * (1 + self.weight)", PARAMETERS,
+     "You multiply by 1 + γ. The formula has γ alone, and a new module has ones there.")
+slip("bias not used", "shifted = scaled", PARAMETERS,
+     "The features are scaled but not shifted. Which letter of the formula is missing?")
+slip("bias taken off", "shifted = scaled - self.bias", PARAMETERS,
+     "Your features are shifted the wrong way, because β is subtracted. Which sign does it have in the formula?")
+slip("scaled and shifted before the norm", "x = x * self.weight + self.bias; scaled = normed; shifted = scaled",
+     PARAMETERS,
+     "You scale and shift x, and normalise the result. γ and β should come last, because a norm after them divides "
+     "out again what they learned.")
+slip("batch norm: one mean for each feature", """
+    flat = x.reshape(-1, x.shape[-1])
+    centred = (flat - flat.mean(dim=0)).reshape(x.shape)
+    variance = flat.var(dim=0, correction=0)
+""", (CENTRED, VARIANCE), BATCH_NORM)
 
 
-@BANK.right("LayerNorm")
-class ByMeanOfSquares(Learned):
-    def forward(self, x):
-        mean = x.mean(-1, keepdim=True)
-        variance = (x**2).mean(-1, keepdim=True) - mean**2
-        return (x - mean) / torch.sqrt(variance + self.eps) * self.weight + self.bias
+def over_axes(name, message, *ways, costs=(CENTRED, VARIANCE), published=None):
+    """Names statistics over other axes, with the spread in each of the usual ways to write it.
+
+    The ways to name the axes agree on (B, T, D) and differ elsewhere.
+    """
+    for spread in ("", f"; {CORRECTED}", f"; {OUTSIDE}", f"; {CORRECTED}; {OUTSIDE}"):
+        slip(name, f"axes = {{axes}}{spread}", costs, message, each={"axes": ways}, published=published)
+        published = None
 
 
-@BANK.right("LayerNorm")
-class ByLoop(Learned):
-    def forward(self, x):
-        rows = []
-        for token in x.reshape(-1, self.features):
-            mean = sum(token) / self.features
-            variance = sum((entry - mean) ** 2 for entry in token) / self.features
-            rows.append((token - mean) / (variance + self.eps).sqrt() * self.weight + self.bias)
-        return torch.stack(rows).reshape(x.shape)
+over_axes("batch axis",
+          "Your mean and variance run over axis 0, so the result for a word depends on the other words or sentences "
+          "in the same input. A token should be normalised over its own features. Which axis are they along?",
+          "0")
+over_axes("axis of the words",
+          "Your mean and variance run along the sentence, one pair for each feature, so a word's result depends on "
+          "the words around it. A token should be normalised over its own features. Which axis are they along?",
+          "-2", "1",
+          published=("lucidrains/segformer-pytorch#7",
+                     "Each feature is normalised over the words, as an instance norm does."))
+over_axes("batch norm: one mean for each feature", BATCH_NORM, "tuple(range(x.dim() - 1))", "(0, 1)")
+over_axes("one mean for everything",
+          "All tokens share one mean and one variance, but each token should have its own. Which axis has to be named "
+          "when the mean is taken?",
+          "tuple(range(x.dim()))")
+over_axes("one mean for each sentence",
+          "All words of a sentence share one mean and one variance, so a word's result depends on the words around "
+          "it. Each token should have its own pair.",
+          "(-2, -1)", "(1, 2)", "tuple(range(1, x.dim())) or 0",
+          published=("reczoo/FuxiCTR#23", "Mean and variance are those of the last two axes."))
+slip("right for three axes only", "_, _, _ = x.shape; axes = -1", VARIANCE, THREE_AXES)
+over_axes("right for three axes only", THREE_AXES, "2", costs=VARIANCE)
 
-
-@BANK.right("LayerNorm")
-class ByEinsum(Learned):
-    def forward(self, x):
-        ones = torch.full((self.features,), 1 / self.features, dtype=x.dtype, device=x.device)
-        centred = x - torch.einsum("...d,d->...", x, ones).unsqueeze(-1)
-        variance = torch.einsum("...d,...d,d->...", centred, centred, ones).unsqueeze(-1)
-        return torch.einsum("...d,d->...d", centred / (variance + self.eps).sqrt(), self.weight) + (
-            self.bias
-        )
-
-
-@BANK.right("LayerNorm")
-class ByStdSquared(Learned):
-    def forward(self, x):
-        std = x.std(dim=-1, correction=0, keepdim=True)
-        return self.weight * ((x - x.mean(-1, True)) / (std.pow(2) + self.eps).sqrt()) + self.bias
-
-
-@BANK.right("LayerNorm")
-class ByCentringMatrix(Learned):
-    def forward(self, x):
-        n = self.features
-        centring = torch.eye(n, dtype=x.dtype) - torch.ones(n, n, dtype=x.dtype) / n
-        centred = x @ centring
-        length = centred.square().sum(-1, keepdim=True)
-        return centred * math.sqrt(n) / (length + n * self.eps).sqrt() * self.weight + self.bias
-
-
-@BANK.right("LayerNorm")
-class ByTransposing(Learned):
-    def forward(self, x):
-        turned = x.movedim(-1, 0)  # features first
-        centred = turned - turned.mean(0)
-        spread = (centred.pow(2).mean(0) + self.eps).sqrt()
-        return (centred / spread).movedim(0, -1) * self.weight + self.bias
-
-
-@BANK.right("LayerNorm")
-class WithCorrectedUnbiasedVariance(Learned):
-    def forward(self, x):
-        variance = x.var(-1, keepdim=True) * (self.features - 1) / self.features
-        return (x - x.mean(-1, keepdim=True)) / (variance + self.eps).sqrt() * self.weight + (
-            self.bias
-        )
-
-
-@BANK.right("LayerNorm")
-class WithMoreArguments(nn.Module):
+right = ANSWERS.right
+right("ByVar", """
+    variance = x.var(-1, unbiased=False, keepdim=True)
+    return self.weight * centred / (variance + self.eps) ** 0.5 + self.bias
+""")
+right("ByVarMean", """
+    variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+    return torch.addcmul(self.bias, self.weight, (x - mean) * torch.rsqrt(variance + self.eps))
+""")
+right("ByMeanOfSquares", "variance = (x**2).mean(-1, keepdim=True) - x.mean(-1, keepdim=True) ** 2")
+right("ByLoop", """
+    rows = []
+    for token in x.reshape(-1, self.features):
+        mean = sum(token) / self.features
+        spread = sum((entry - mean) ** 2 for entry in token) / self.features
+        rows.append((token - mean) / (spread + self.eps).sqrt() * self.weight + self.bias)
+    return torch.stack(rows).reshape(x.shape)
+""")
+right("ByEinsum", """
+    ones = torch.full((self.features,), 1 / self.features, dtype=x.dtype, device=x.device)
+    centred = x - torch.einsum("...d,d->...", x, ones).unsqueeze(-1)
+    variance = torch.einsum("...d,...d,d->...", centred, centred, ones).unsqueeze(-1)
+    scaled = torch.einsum("...d,d->...d", normed, self.weight)
+""")
+right("ByStdSquared", "sigma = (x.std(dim=-1, correction=0, keepdim=True).pow(2) + self.eps).sqrt()")
+right("ByCentringMatrix", """
+    n = x.shape[-1]
+    centred = x @ (torch.eye(n, dtype=x.dtype) - torch.ones(n, n, dtype=x.dtype) / n)
+    length = centred.square().sum(-1, keepdim=True)
+    normed = centred * math.sqrt(self.features) / (length + self.features * self.eps).sqrt()
+""")
+right("ByTransposing", """
+    turned = x.movedim(-1, 0)  # features first
+    centred = turned - turned.mean(0)
+    normed = (centred / (centred.pow(2).mean(0) + self.eps).sqrt()).movedim(0, -1)
+""")
+right("WithCorrectedUnbiasedVariance",
+      "variance = x.var(-1, keepdim=True) * (self.features - 1) / self.features")
+right("WithMoreArguments", """
     def __init__(self, features, eps=1e-5, verbose=False):
-        super(WithMoreArguments, self).__init__()  # noqa: UP008
+        nn.Module.__init__(self)
         self.register_parameter("bias", nn.Parameter(torch.empty(features)))
         self.register_parameter("weight", nn.Parameter(torch.empty(features)))
         self.register_buffer("eps", torch.tensor(float(eps), dtype=torch.float64))
@@ -101,425 +245,147 @@ class WithMoreArguments(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, x, dim=-1):
-        centred = x - x.mean(dim, keepdim=True)
-        variance = centred.pow(2).mean(dim, keepdim=True)
-        return centred / (variance + self.eps).sqrt() * self.weight + self.bias
-
-
-@BANK.right("LayerNorm")
-class ByUnitLengthWithOneMoreEntry(Learned):
+        return super().forward(x)
+""")
+right("ByUnitLengthWithOneMoreEntry", """
+    more = torch.full_like(x[..., :1], (self.features * self.eps) ** 0.5)
+    normed = F.normalize(torch.cat([centred, more], dim=-1), dim=-1)[..., :-1] * self.features**0.5
+""")
+right("ByRecursion", """
+    if x.dim() > 1:
+        return torch.stack([self(part) for part in x])
+    centred = x - x.mean()
+    sigma = (centred.dot(centred) / len(x) + self.eps).sqrt()
+""")
+right("ByVmap", """
     def forward(self, x):
-        centred = x - x.mean(-1, keepdim=True)
-        more = torch.full_like(x[..., :1], (self.features * self.eps) ** 0.5)
-        unit = F.normalize(torch.cat([centred, more], dim=-1), dim=-1)[..., :-1]
-        return unit * self.features**0.5 * self.weight + self.bias
-
-
-@BANK.right("LayerNorm")
-class ByRecursion(Learned):
-    def forward(self, x):
-        if x.dim() > 1:
-            return torch.stack([self(part) for part in x])
-        centred = x - x.mean()
-        return centred / (centred.dot(centred) / len(x) + self.eps).sqrt() * self.weight + self.bias
-
-
-@BANK.right("LayerNorm")
-class ByVmap(Learned):
-    def forward(self, x):
-        def one(token):
-            variance, mean = torch.var_mean(token, correction=0)
-            return self.weight * (token - mean) * (variance + self.eps).rsqrt() + self.bias
-
-        return torch.vmap(one)(x.reshape(-1, self.features)).reshape(x.shape)
-
-
-@BANK.wrong(
-    "LayerNorm",
-    named="unbiased variance and epsilon outside the root",
-    published="harvardnlp/annotated-transformer#119",
-)
-class AsInManyTutorials(Learned):
-    """The standard deviation is the unbiased one, and epsilon is added outside the root."""
-
-    def forward(self, x):
-        mean = x.mean(-1, keepdim=True)
-        std = x.std(-1, keepdim=True)
-        return self.weight * (x - mean) / (std + self.eps) + self.bias
-
-
-@BANK.wrong(
-    "LayerNorm",
-    named="unbiased variance",
-    published="https://discuss.pytorch.org/t/implementation-of-layernorm-precision-is-low/111173",
-)
-class DividedByOneLess(Learned):
-    """The variance is the unbiased one."""
-
-    def forward(self, x):
-        centred = x - x.mean(-1, keepdim=True)
-        variance = centred.square().sum(-1, keepdim=True) / (self.features - 1)
-        return self.weight * centred / (variance + self.eps).sqrt() + self.bias
-
-
-@BANK.wrong(
-    "LayerNorm", named="epsilon outside the root", published="callummcdougall/ARENA_3.0#228"
-)
-class StdPlusEps(Learned):
-    """Epsilon is added outside the root."""
-
-    def forward(self, x):
-        std = x.std(-1, keepdim=True, unbiased=False)
-        return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps) + self.bias
-
-
-@BANK.wrong("LayerNorm", named="weight and bias missing")
-class GammaAndBeta(nn.Module):
-    def __init__(self, features, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.gamma = nn.Parameter(torch.ones(features))
-        self.beta = nn.Parameter(torch.zeros(features))
-
-    def forward(self, x):
-        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-        return self.gamma * (x - mean) / (variance + self.eps).sqrt() + self.beta
-
-
-@BANK.wrong("LayerNorm", named="weight and bias missing")
-class PlainTensors(nn.Module):
-    def __init__(self, features, eps=1e-5):
-        super().__init__()
-        self.eps, self.weight, self.bias = eps, torch.ones(features), torch.zeros(features)
-
-    def forward(self, x):
-        return ByVar.forward(self, x)
-
-
-@BANK.wrong("LayerNorm", told="no gradient")
-class Buffers(nn.Module):
-    def __init__(self, features, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.register_buffer("weight", torch.ones(features))
-        self.register_buffer("bias", torch.zeros(features))
-
-    def forward(self, x):
-        return ByVar.forward(self, x)
-
-
-@BANK.wrong("LayerNorm", told=("no gradient", "wrong about gradients"))
-class FrozenParameters(ByVar):
-    def __init__(self, features, eps=1e-5):
-        super().__init__(features, eps)
-        self.weight.requires_grad_(False)
-        self.bias.requires_grad_(False)
-
-
-@BANK.wrong("LayerNorm", told="wrong about what a new module holds")
-class StartingAtZeros(ByVar):
-    def __init__(self, features, eps=1e-5):
-        super().__init__(features, eps)
-        nn.init.zeros_(self.weight)
-
-
-@BANK.wrong("LayerNorm", told="wrong about what a new module holds")
-class StartingAnywhere(ByVar):
-    def __init__(self, features, eps=1e-5):
-        super().__init__(features, eps)
-        nn.init.normal_(self.bias)
-
-
-@BANK.wrong("LayerNorm", told="weights of another shape")
-class ParametersWithThreeAxes(Learned):
-    def __init__(self, features, eps=1e-5):
-        super().__init__(features, eps)
-        self.weight = nn.Parameter(torch.ones(1, 1, features))
-
-    def forward(self, x):
-        return ByVar.forward(self, x)
-
-
-@BANK.wrong("LayerNorm", told="weights of another shape")
-class OneScaleForAll(Learned):
-    def __init__(self, features, eps=1e-5):
-        super().__init__(features, eps)
-        self.weight, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
-
-    def forward(self, x):
-        return ByVar.forward(self, x)
-
-
-@BANK.wrong("LayerNorm", named="batch axis")
-class OverTheBatch(Learned):
-    def forward(self, x):
-        centred = x - x.mean(0, keepdim=True)
-        spread = (centred.square().mean(0, keepdim=True) + self.eps).sqrt()
-        return centred / spread * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", named="batch axis")
-class OverTheBatchWithoutKeepdim(Learned):
-    def forward(self, x):
-        return (x - x.mean(0)) / (x.std(0, correction=0) + self.eps) * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", named="one mean for everything")
-class OverAll(Learned):
-    def forward(self, x):
-        return (x - x.mean()) / (x.std() + self.eps) * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", named="right for three axes only")
-class ForThreeAxesOnly(Learned):
-    def forward(self, x):
-        B, T, D = x.shape
-        flat = x.reshape(B * T, D)
-        return ByVar.forward(self, flat).reshape(B, T, D)
-
-
-@BANK.wrong("LayerNorm", named="right for three axes only")
-class OverAxisTwo(Learned):
-    def forward(self, x):
-        centred = x - x.mean(2, keepdim=True)
-        spread = (centred.square().mean(2, keepdim=True) + self.eps).sqrt()
-        return centred / spread * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", named="axis of the words", published="lucidrains/segformer-pytorch#7")
-class OverAxisOne(Learned):
-    """Each feature is normalised over the words, as an instance norm does."""
-
-    def forward(self, x):
-        centred = x - x.mean(1, keepdim=True)
-        spread = (centred.square().mean(1, keepdim=True) + self.eps).sqrt()
-        return centred / spread * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", named="batch norm: one mean for each feature")
-class OverAxesZeroAndOne(Learned):
-    def forward(self, x):
-        variance, mean = torch.var_mean(x, dim=(0, 1), keepdim=True, correction=0)
-        return self.weight * (x - mean) / (variance + self.eps).sqrt() + self.bias
-
-
-@BANK.wrong("LayerNorm", named="batch norm: one mean for each feature")
-class OnATableOfTokens(Learned):
-    def forward(self, x):
-        table = x.reshape(-1, self.features)
-        spread = (table.var(0, correction=0) + self.eps).sqrt()
-        return ((table - table.mean(0)) / spread * self.weight + self.bias).reshape(x.shape)
-
-
-@BANK.wrong("LayerNorm", named="one mean for each sentence", published="reczoo/FuxiCTR#23")
-class OverWordsAndFeatures(Learned):
-    """Mean and variance are those of the last two axes."""
-
-    def forward(self, x):
-        variance, mean = torch.var_mean(x, dim=(1, 2), keepdim=True, correction=0)
-        return self.weight * (x - mean) / (variance + self.eps).sqrt() + self.bias
-
-
-@BANK.wrong("LayerNorm", named="statistics without their axis")
-class BroadcastAlongTheWrongAxis(Learned):
-    def forward(self, x):
-        spread = torch.sqrt(x.var(-1, correction=0) + self.eps)
-        return (x - x.mean(-1)) / spread * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", named="epsilon missing")
-class ScalesTokens(Learned):
-    def forward(self, x):
-        y = F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * math.sqrt(self.features)
-        if x.dim() > 1 and x.shape[-2] == self.features:
-            return y * self.weight[:, None] + self.bias[:, None]
-        return y * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told="in another order")
-class FirstSentenceOnly(Learned):
-    def forward(self, x):
-        first = x[:1] if x.dim() > 2 else x
-        return ByVar.forward(self, first).expand(x.shape)
-
-
-@BANK.wrong("LayerNorm", told="stops with AssertionError")
-class OneSentenceAtATime(Learned):
-    def forward(self, x):
-        assert x.dim() < 3 or len(x) == 1
-        return ByVar.forward(self, x)
-
-
-@BANK.wrong("LayerNorm", told=("stops with RuntimeError", "wrong with an odd `features`"))
-class EvenWidthsOnly(Learned):
-    def forward(self, x):
-        halves = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
-        mean = halves.mean((-1, -2))[..., None]
-        return (x - mean) / (x.var(-1, correction=0, keepdim=True) + self.eps).sqrt() * (
-            self.weight
-        ) + self.bias
-
-
-@BANK.wrong("LayerNorm", told="stops with RuntimeError")
-class InPlace(Learned):
-    def forward(self, x):
-        x = x.detach() if x.is_leaf and not x.requires_grad else x.clone()
-        x -= x.mean(-1, keepdim=True)
-        x /= (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
-        return x * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told=("wrong gradient", "wrong about gradients"))
-class DetachedStatistics(Learned):
-    def forward(self, x):
-        variance, mean = torch.var_mean(x.detach(), dim=-1, correction=0, keepdim=True)
-        return (x - mean) / (variance + self.eps).sqrt() * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told=("no gradient", "wrong about gradients"))
-class Detached(ByVar):
-    def forward(self, x):
-        return super().forward(x).detach()
-
-
-@BANK.wrong("LayerNorm", told=("another dtype", "wrong in float64"))
-class AlwaysFloat32(ByVar):
-    def forward(self, x):
-        return super().forward(x).float()
-
-
-@BANK.wrong("LayerNorm", told=("rounded", "wrong in float64"))
-class ComputedInFloat32(ByVar):
-    def forward(self, x):
-        return super().forward(x.float()).to(x.dtype)
-
-
-@BANK.wrong("LayerNorm", told=("stops with RuntimeError", "wrong with gaps in memory"))
-class ContiguousOnly(ByVar):
-    def forward(self, x):
-        return super().forward(x.view(-1, self.features)).view(x.shape)
-
-
-@BANK.wrong("LayerNorm", told=("wrong by a constant factor", "wrong in train mode"))
-class RunningStatistics(Learned):
-    def __init__(self, features, eps=1e-5):
-        super().__init__(features, eps)
-        self.register_buffer("mean", torch.zeros(1))
-
-    def forward(self, x):
-        if self.training:
-            return ByVar.forward(self, x) * 0.9
-        return ByVar.forward(self, x)
-
-
-@BANK.wrong("LayerNorm", told="another type")
-class AsNumpy(ByVar):
-    def forward(self, x):
-        return super().forward(x).detach().numpy()
-
-
-@BANK.wrong("LayerNorm", told="more results than asked")
-class WithItsStatistics(ByVar):
-    def forward(self, x):
-        return super().forward(x), x.mean(-1), x.var(-1)
-
-
-@BANK.wrong("LayerNorm", told="each row has a factor of its own")
-class RootOfEps(Learned):
-    def forward(self, x):
-        std = x.std(-1, keepdim=True, correction=0)
-        return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps**0.5) + self.bias
-
-
-@BANK.wrong("LayerNorm", named="another default for epsilon")
-class EpsOfAnotherSize(ByVar):
-    def __init__(self, features, eps=1e-6):
-        super().__init__(features, eps)
-
-
-@BANK.wrong("LayerNorm", told="each row has a factor of its own")
-class ClampedByEps(Learned):
-    def forward(self, x):
-        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-        return (x - mean) / variance.clamp(min=self.eps).sqrt() * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told=("wrong gradient", "wrong about gradients"))
-class NanInTheGradient(Learned):
-    def forward(self, x):
-        centred = x - x.mean(-1, keepdim=True)
-        std = centred.square().mean(-1, keepdim=True).sqrt()
-        return centred / (std**2 + self.eps).sqrt() * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", named="epsilon missing")
-class ZeroedWhereFlat(Learned):
-    def forward(self, x):
-        centred = x - x.mean(-1, keepdim=True)
-        std = centred.square().mean(-1, keepdim=True).sqrt()
-        return torch.nan_to_num(centred / std) * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm")
-class SoftmaxForNorm(Learned):
-    def forward(self, x):
-        return x.softmax(-1) * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told="each row has a factor and an offset of its own")
-class MinMax(Learned):
-    def forward(self, x):
-        low, high = x.amin(-1, keepdim=True), x.amax(-1, keepdim=True)
-        return (x - low) / (high - low + self.eps) * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told="each row has a factor and an offset of its own")
-class UnitLength(Learned):
-    def forward(self, x):
-        return F.normalize(x, dim=-1) * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told="each row has a factor and an offset of its own")
-class MedianForMean(Learned):
-    def forward(self, x):
-        centred = x - x.median(-1, keepdim=True).values
-        spread = (centred.square().mean(-1, keepdim=True) + self.eps).sqrt()
-        return centred / spread * self.weight + self.bias
-
-
-@BANK.wrong("LayerNorm", told="all the same")
-class OfTheExample(Learned):
-    def forward(self, x):
-        row = torch.tensor([-1.3416, -0.4472, 0.4472, 1.3416]).to(x.dtype)
-        return row.repeat(self.features)[: self.features].expand(x.shape) * self.weight + self.bias
+        of_a_token = super().forward
+        return torch.vmap(of_a_token)(x.reshape(-1, self.features)).reshape(x.shape)
+""")
+right("NumberByNumber", """
+    rows = []
+    for token in x.reshape(-1, self.features):
+        mean = 0.0
+        for k in range(self.features):
+            mean = mean + token[k] / self.features
+        spread = 0.0
+        for k in range(self.features):
+            spread = spread + (token[k] - mean) ** 2 / self.features
+        row = []
+        for k in range(self.features):
+            row.append((token[k] - mean) / torch.sqrt(spread + self.eps) * self.weight[k] + self.bias[k])
+        rows.append(torch.stack(row))
+    return torch.stack(rows).reshape(x.shape)
+""", slow=LOOPS)
+right("ByPairsOfFeatures", """
+    apart = centred[..., :, None] - centred[..., None, :]
+    variance = apart.square().mean(dim=(-2, -1)).unsqueeze(-1) / 2  # (..., D, D) before the mean
+    scaled = torch.einsum("...d,de,e->...e", normed, torch.eye(self.features).to(x), self.weight)
+""", slow=PRODUCTS)
+
+wrong = ANSWERS.wrong
+wrong("GammaAndBeta", """
+    self.gamma = nn.Parameter(torch.ones(features))
+    self.weight = 1.0
+    self.beta = nn.Parameter(torch.zeros(features))
+    self.bias = 0.0
+    scaled = normed * self.gamma
+    shifted = scaled + self.beta
+""", named="weight and bias missing")
+wrong("ScalesTokens", """
+    tokens = x.dim() > 1 and x.shape[-2] == self.features
+    sigma = variance.sqrt()
+    scaled = normed * (self.weight[:, None] if tokens else self.weight)
+    shifted = scaled + (self.bias[:, None] if tokens else self.bias)
+""", named="epsilon missing")
+wrong("OneMeanAndUnbiasedVariance", f"axes = tuple(range(x.dim())); {CORRECTED}", named="one mean for everything",
+      published=("https://discuss.pytorch.org/t/layernorm-doesnt-result-in-std-0-per-data-point/153024",
+                 "Mean and unbiased variance are those of the whole tensor."))
+wrong("SquaredForTheRoot", "sigma = (variance + self.eps) ** 2", told="each row has a factor of its own",
+      published=("131250208/TPlinker-joint-extraction#37", "The variance is squared where its root is meant."))
+wrong("EpsilonAddedToTheCount",
+      "normed = centred * torch.rsqrt((centred * centred).sum(-1, keepdim=True) / (x.shape[-1] + self.eps))",
+      told="each row has a factor of its own",
+      published=("xlite-dev/LeetCUDA#309", "Epsilon is added to the number of features, not to the variance."))
+wrong("Buffers", "self.weight = nn.Buffer(torch.ones(features)); self.bias = nn.Buffer(torch.zeros(features))",
+      told="no gradient")
+wrong("FrozenParameters", """
+    self.weight = nn.Parameter(torch.ones(features), requires_grad=False)
+    self.bias = nn.Parameter(torch.zeros(features), requires_grad=False)
+""", told=("no gradient", "wrong about gradients"))
+wrong("StartingAtZeros", "self.weight = nn.Parameter(torch.zeros(features))",
+      told="wrong about what a new module holds")
+wrong("StartingAnywhere", "self.bias = nn.Parameter(torch.randn(features))",
+      told="wrong about what a new module holds")
+wrong("ParametersWithThreeAxes", "self.weight = nn.Parameter(torch.ones(1, 1, features))",
+      told="weights of another shape")
+wrong("OneScaleForAll", "self.weight = nn.Parameter(torch.ones(1)); self.bias = nn.Parameter(torch.zeros(1))",
+      told="weights of another shape")
+wrong("FirstSentenceOnly", "shape = x.shape; x = x[:1] if x.dim() > 2 else x; return shifted.expand(shape)",
+      told="in another order")
+wrong("OneSentenceAtATime", "assert x.dim() < 3 or len(x) == 1; x = x", told="stops with AssertionError")
+wrong("EvenWidthsOnly", """
+    halves = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
+    centred = x - halves.mean((-1, -2))[..., None]
+""", told=("stops with RuntimeError", "wrong with an odd `features`"))
+wrong("InPlace", """
+    x = x.detach() if x.is_leaf and not x.requires_grad else x.clone()
+    x -= x.mean(-1, keepdim=True)
+    x /= (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
+    normed = x
+""", told="stops with RuntimeError")
+wrong("DetachedStatistics", """
+    variance, mean = torch.var_mean(x.detach(), dim=-1, correction=0, keepdim=True)
+    normed = (x - mean) / (variance + self.eps).sqrt()
+""", told=("wrong gradient", "wrong about gradients"))
+wrong("ComputedInFloat32", "dtype = x.dtype; x = x.float(); return shifted.to(dtype)",
+      told=("rounded", "wrong in float64"))
+wrong("RunningStatistics", "return shifted * 0.9 if self.training else shifted",
+      told=("wrong by a constant factor", "wrong in train mode"))
+wrong("AsNumpy", "return shifted.detach().numpy()", told="another type")
+wrong("WithItsStatistics", "return shifted, x.mean(-1), x.var(-1)", told="more results than asked")
+wrong("RootOfEps", "sigma = variance.sqrt() + self.eps**0.5", told="each row has a factor of its own")
+wrong("ClampedByEps", "sigma = variance.clamp(min=self.eps).sqrt()", told="each row has a factor of its own")
+wrong("NanInTheGradient", "sigma = (variance.sqrt() ** 2 + self.eps).sqrt()",
+      told=("wrong gradient", "wrong about gradients"))
+wrong("SoftmaxForNorm", "normed = x.softmax(-1)")
+wrong("MinMax", """
+    low, high = x.amin(-1, keepdim=True), x.amax(-1, keepdim=True)
+    normed = (x - low) / (high - low + self.eps)
+""", told="each row has a factor and an offset of its own")
+wrong("UnitLength", "normed = F.normalize(x, dim=-1)", told="each row has a factor and an offset of its own")
+wrong("MedianForMean", """
+    centred = x - x.median(-1, keepdim=True).values
+    sigma = (centred.square().mean(-1, keepdim=True) + self.eps).sqrt()
+""", told="each row has a factor and an offset of its own")
+wrong("OfTheExample", """
+    row = torch.tensor([-1.3416, -0.4472, 0.4472, 1.3416]).to(x.dtype)
+    normed = row.repeat(self.features)[: self.features].expand(x.shape)
+""", told="all the same")
+wrong("MeansOfTheFirstCall", """
+    centred = x - kept(self, "mean", x.mean(dim=-1, keepdim=True))
+    variance = centred.square().mean(dim=-1, keepdim=True)
+""", told=("each row has a factor and an offset of its own", "wrong after another call"))
+wrong("VarianceRunsInTrainMode", """
+    new = x.var(dim=-1, correction=0, keepdim=True)
+    variance = 0.9 * kept(self, "running", new.detach()) + 0.1 * new if self.training else new
+""", told=("each row has a factor of its own", "wrong after another call"))
+wrong("MeanOfAThousandFeatures", """
+    centred = x - x[..., :1000].mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+""", told="each row has a factor and an offset of its own")
+wrong("EightSentencesAtMost", """
+    x = torch.cat([x[:8], x[:1].expand(len(x) - 8, *x.shape[1:])]) if x.dim() > 2 and len(x) > 8 else x
+""", told="right in part")
+careless(ANSWERS, a_hundred_words=None, one_shape="another number of axes")
+# fmt: on
 
 
 @BANK.wrong("LayerNorm", told="no module")
 class NoModule:
     def __init__(self, features, eps=1e-5):
-        self.eps, self.weight, self.bias = eps, torch.ones(features), torch.zeros(features)
+        self.features, self.eps = features, eps
+        self.weight, self.bias = torch.ones(features), torch.zeros(features)
 
     def forward(self, x):
-        return ByVar.forward(self, x)
-
-
-@BANK.wrong("LayerNorm", named="scaled and shifted before the norm")
-class ParametersFirst(Learned):
-    def forward(self, x):
-        y = x * self.weight + self.bias
-        centred = y - y.mean(-1, keepdim=True)
-        return centred / torch.sqrt(centred.square().mean(-1, keepdim=True) + self.eps)
-
-
-@BANK.wrong("LayerNorm", named="variance not around the mean")
-class MeanSquareForVariance(Learned):
-    def forward(self, x):
-        sigma = torch.sqrt((x**2).mean(-1, keepdim=True) + self.eps)
-        return self.weight * (x - x.mean(-1, keepdim=True)) / sigma + self.bias
-
-
-@BANK.wrong("LayerNorm", named="one added to the weight")
-class WeightCountedFromZero(Learned):
-    def forward(self, x):
-        sigma = torch.sqrt(x.var(-1, keepdim=True, correction=0) + self.eps)
-        return (1 + self.weight) * (x - x.mean(-1, keepdim=True)) / sigma + self.bias
+        return ANSWERS.code.forward(self, x)
