@@ -164,9 +164,11 @@ def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chan
 def becomes(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chance:
     """What the chosen words became: the mask, themselves, or which other word.
 
-    Special ids among the random ones are free, so these are not counted. In a large vocabulary, random
-    ids are counted by the part of it from which they come, and each word's fate by itself.
+    Special ids among the random ones are free, so these are not counted, and how often each other id is
+    expected lies half-way between the two. In a large vocabulary, random ids are counted by the part of it
+    from which they come, and each word's fate by itself.
     """
+    at_random = 0.1 * (1 / V + 1 / (V - len(special))) / 2
     large = V >= MANY
     words = torch.tensor(_twelve_words(V, mask_id, special) if large else [], dtype=torch.int64)
     others = torch.tensor([word for word in range(V) if word not in special and word != mask_id])
@@ -181,11 +183,11 @@ def becomes(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Cha
         fates = number * torch.tensor([0.8 + 0.1 / V, 0.1 + 0.1 / V], dtype=torch.float64)
         pairs = share**2 * torch.stack([(one & other).sum() for one, other in _neighbours(usual)])
         together = torch.outer(pairs.double(), torch.tensor([0.64, 0.01]).double())
-        each = 0.1 / V * (number - own[others])
+        each = at_random * (number - own[others])
         each = torch.zeros(V // width + 1).double().index_add(0, parts, each)
-        kept = (0.1 + 0.1 / V) * own[words]
-        lower = 0.1 / V * own[words] * ((others < half).sum() - (words < half).double())
-        upper = 0.1 / V * own[words] * ((others >= half).sum() - (words >= half).double())
+        kept = (0.1 + at_random) * own[words]
+        lower = at_random * own[words] * ((others < half).sum() - (words < half).double())
+        upper = at_random * own[words] * ((others >= half).sum() - (words >= half).double())
         nothing = torch.zeros(1, dtype=torch.float64)
         return torch.cat([fates, together.flatten(), each, kept, lower, upper, nothing])
 
