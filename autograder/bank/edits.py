@@ -12,8 +12,8 @@
 
 An edit is a statement that takes the place of the one that gives a value to the same names, or returns. One that
 gives a value to arguments stands in front. What stands above such a statement in an edit comes along with it,
-and steps whose names nobody uses any more go. In a class, an edit may also be a method, whose `super()` is the right
-answer. Two slips are made at once where they edit other steps.
+and steps whose names nobody uses any more go. Statements in a loop or a `with` are steps, too. In a class, an edit may
+also be a method, whose `super()` is the right answer. Two slips are made at once where they edit other steps.
 """
 
 from __future__ import annotations
@@ -39,20 +39,43 @@ from autograder.checks.mistakes import Mistake
 class Statement:
     """A statement, what it gives a value to, and the names in it.
 
-    `gives` is "return" or "def name" of those that are such, else names, if any.
+    `gives` is "return" or "def name" of those that are such, else names, if any. A loop or a `with` has a
+    head, and steps.
     """
 
     text: str
     gives: str
     given: frozenset[str]
     used: frozenset[str]
+    head: str = ""
+    steps: tuple[Statement, ...] = ()
 
     @classmethod
     def read(cls, node: ast.stmt) -> Statement:
         names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-        given = frozenset(one.id for one in names if isinstance(one.ctx, ast.Store))
+        targets = {one for part in getattr(node, "targets", []) for one in ast.walk(part)}
+        given = frozenset(
+            one.id for one in names if isinstance(one.ctx, ast.Store) and one in targets
+        )
         used = frozenset(one.id for one in names if isinstance(one.ctx, ast.Load))
-        return cls(ast.unparse(node), _gives(node), given, used)
+        text = ast.unparse(node)
+        if not isinstance(node, ast.For | ast.While | ast.With) or getattr(node, "orelse", []):
+            return cls(text, _gives(node), given, used)
+        head = text.partition("\n")[0].removesuffix(":")
+        return cls(text, "", given, used, head, tuple(map(cls.read, node.body)))
+
+    @property
+    def all_given(self) -> list[str]:
+        """What it gives a value to, and in a loop each of its steps."""
+        return [self.gives, *(name for step in self.steps for name in step.all_given)]
+
+    def with_edits(self, edits: Edits) -> Sequence[Statement]:
+        """This statement, or what edits have in its place; these are taken out of them."""
+        if not self.steps:
+            return edits.pop(self.gives, [self])
+        texts = [new.text for step in self.steps for new in step.with_edits(edits)]
+        [loop] = ast.parse(str(Block(self.head, texts))).body
+        return [Statement.read(loop)]
 
 
 Edits = dict[str, list[Statement]]  # by what a step gives a value to, what stands in its place
@@ -117,7 +140,8 @@ class Answers:
             assert isinstance(one, ast.FunctionDef)
             steps = list(map(Statement.read, one.body))
             self.functions[one.name] = ast.unparse(one.args), steps
-            named = [*(argument.arg for argument in one.args.args), *(step.gives for step in steps)]
+            given = (name for step in steps for name in step.all_given)
+            named = [*(argument.arg for argument in one.args.args), *given]
             self.places |= {name: one.name for name in named if name}
         self.code = self.made(part.name, {})
 
@@ -198,7 +222,7 @@ class Answers:
         functions = []
         for function, (arguments, own) in self.functions.items():
             here = {step: new for step, new in edits.items() if self._place_of(step) == function}
-            steps = [here.pop(old.gives, [old]) for old in own]
+            steps = [old.with_edits(here) for old in own]
             body = _needed([*chain(*here.values(), *steps)], own)  # what is left edits arguments
             texts = [one.text for one in body]
             called = function if self.bases else name

@@ -23,6 +23,15 @@ FUNCTION = """
         raised = product + 1
         return raised
 """
+LOOP = """
+    def total(x):
+        found = 0
+        with torch.no_grad():
+            for number in x:
+                square = number * number
+                found = found + square
+        return found
+"""
 MODULE = """
     class Linear(nn.Module):
         def __init__(self, width):
@@ -74,6 +83,27 @@ def test_steps_that_nobody_uses_go(answers):
     assert inspect.getsource(slip.answer) == (
         "def slip_0(x, factor=2):\n    raised = x - 1\n    return raised\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        ("square = number", 6),
+        ("if number == 3:\n    break\nsquare = 2 * number", 6),
+        ("found = 10", 24),  # of two steps with a name, the first
+        ("square = 1; return -found", -3),
+    ],
+)
+def test_statements_in_a_loop_are_steps(edit, found):
+    answers = answers_to(LOOP)
+    assert answers.code([1, 2, 3]) == 14
+    [slip] = slips(answers, edit)
+    assert slip.answer([1, 2, 3]) == found
+
+
+def test_an_attribute_is_kept_whatever_makes_it():
+    answers = answers_to(MODULE.replace("self.width = width", "self.width = sum(1 for _ in width)"))
+    assert answers.code("word")(2) == 8
 
 
 @pytest.mark.parametrize("edit", ["produkt = 3 * x", "product = x; print(x)", "pass", ""])
