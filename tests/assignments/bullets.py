@@ -243,9 +243,8 @@ BULLETS = {
         "You may import what you need": uses("LayerOnTopOfTheEncoders"),
         "Anything that would be the answer itself": BARRED,
         "Masks are `bool`": breaks(
-            "masks inverted", "LayerThatChangesItsInput", "decoded_with_the_source_overwritten",
-            "LayerThatIsAlwaysFloat32", "ModelInFloat32Only", "LayerWithDetachedMemory",
-            "ModelWithADetachedMemory", "ModelThatEncodesWithoutGradients",
+            "masks inverted", "turned_in_place", "decoded_with_the_source_overwritten", "in_float32",
+            "detached", "ModelWithADetachedMemory",
         ),
         "If part 1 is wrong": STOOD_IN,
         "`None` hides nothing": breaks("always causal"),
@@ -260,9 +259,9 @@ BULLETS = {
         "No word attends to padding": breaks(
             "source mask missing in the encoder", "memory mask missing", "pad_id taken to be 0",
         ),
-        "Logits are raw": breaks("ModelThatEndsInASoftmax", "a norm on top of the decoder"),
+        "Logits are raw": breaks("softmax before the loss", "a norm on top of the decoder"),
         "A source or target longer than `max_len`": breaks(
-            "ModelThatForgetsItsMaxLen", "ModelThatAssertsItsLengths", "ModelThatRefusesASourceOfMaxLen",
+            "argument max_len not kept", "ModelThatAssertsItsLengths", "ModelThatRefusesASourceOfMaxLen",
         ),
         "Your results are compared at real words": uses("ModelWithACausalMaskAlone"),
         "`dropout` is the probability everywhere": breaks(
@@ -270,10 +269,10 @@ BULLETS = {
         ),
         "`num_layers` may be 0": breaks("ModelForOneLayer"),
         "Column 0 is `bos_id`": breaks("BOS left out", "EOS left out"),
-        "A row that has ended gets": breaks("finished rows keep growing", "greedy_decode_that_ends_at_padding"),
-        "When every row has ended": breaks("decoded_longer_and_cut", "decoded_without_a_look_at_the_end"),
+        "A row that has ended gets": breaks("finished rows keep growing", "a row ended by padding"),
+        "When every row has ended": breaks("decoded_longer_and_cut", "EOS ignored"),
         "Every part of the model is in eval mode": breaks(
-            "decoding in train mode", "decoded_and_left_in_eval_mode", "only the model itself has its mode back",
+            "decoding in train mode", "model left in eval mode", "only the model itself has its mode back",
         ),
     },
     "a10_language_models": {
