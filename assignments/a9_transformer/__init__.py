@@ -1,6 +1,6 @@
 """Assignment 9: the decoder layer, the whole transformer, and greedy decoding."""
 
-from assignments.a9_transformer import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a9_transformer import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a9_transformer.rubric import decoder_layer, encoder_decoder, greedy
 from assignments.common.disallowed import TRANSFORMERS
 from autograder.checks.check import Assignment

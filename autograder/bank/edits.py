@@ -40,7 +40,8 @@ from autograder.checks.mistakes import Mistake
 class Statement:
     """A statement, what it gives a value to, and the names in it.
 
-    `gives` is "return" or "def name" of those that are such, else names, if any. A loop has a head, and steps.
+    `gives` is "return" or "def name" of those that are such, else names, if any. A loop or a `with` has a
+    head, and steps.
     """
 
     text: str
@@ -53,14 +54,17 @@ class Statement:
     @classmethod
     def read(cls, node: ast.stmt) -> Statement:
         names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-        given = frozenset(one.id for one in names if isinstance(one.ctx, ast.Store))
+        targets = {one for part in getattr(node, "targets", []) for one in ast.walk(part)}
+        given = frozenset(
+            one.id for one in names if isinstance(one.ctx, ast.Store) and one in targets
+        )
         if isinstance(node, ast.FunctionDef):
             given = frozenset([node.name])
         used = frozenset(one.id for one in names if isinstance(one.ctx, ast.Load))
         text = ast.unparse(node)
-        if not isinstance(node, ast.For) or node.orelse:
+        if not isinstance(node, ast.For | ast.While | ast.With) or getattr(node, "orelse", []):
             return cls(text, _gives(node), given, used)
-        head = f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
+        head = text.partition("\n")[0].removesuffix(":")
         return cls(text, "", given, used, head, tuple(map(cls.read, node.body)))
 
     @property

@@ -86,22 +86,21 @@ BULLETS = {
             "attention_that_scales_the_query_itself", "attention_that_changes_the_mask",
         ),
         "Part 2 may call": STOOD_IN,
-        "The score of two words": breaks("not scaled", "attention_without_the_root"),
+        "The score of two words": breaks("not scaled"),
         "Every finite score is allowed": breaks("overflow", "one maximum for the whole array"),
         "A score of $-\\infty$": breaks("softmax_without_infinities"),
         "Only the values count here": uses("sentence_in_double"),
         "**Axes.**": breaks("attention_for_three_axes_by_number", "value width assumed = key width"),
         "**What a mask is for.**": breaks("inverted mask"),
         "**Shape of the mask.**": breaks(
-            "attention_with_a_mask_per_head", "attention_hidden_by_ten_thousand",
-            "attention_with_the_hidden_values_kept",
+            "attention_with_a_mask_per_head", "hidden by a number that is not low enough", "mask in the weights alone",
         ),
         "**Nothing to attend to.**": breaks(
-            "attention_without_a_thought_of_empty_rows", "attention_with_nan_in_the_gradient",
+            "NaN where nothing is visible", "attention_with_nan_in_the_gradient",
         ),
         "**Large scores.**": breaks("attention_of_exponentials"),
         "**Tensors.**": breaks(
-            "attention_in_float32", "attention_on_contiguous_inputs", "attention_with_detached_weights",
+            "in_float32", "without_gaps", "attention_with_detached_weights",
         ),
         "You need not check": TELLS,
     },
@@ -242,9 +241,8 @@ BULLETS = {
         "You may import what you need": uses("LayerOnTopOfTheEncoders"),
         "Anything that would be the answer itself": BARRED,
         "Masks are `bool`": breaks(
-            "masks inverted", "LayerThatChangesItsInput", "decoded_with_the_source_overwritten",
-            "LayerThatIsAlwaysFloat32", "ModelInFloat32Only", "LayerWithDetachedMemory",
-            "ModelWithADetachedMemory", "ModelThatEncodesWithoutGradients",
+            "masks inverted", "turned_in_place", "decoded_with_the_source_overwritten", "in_float32",
+            "detached", "ModelWithADetachedMemory",
         ),
         "If part 1 is wrong": STOOD_IN,
         "`None` hides nothing": breaks("always causal"),
@@ -259,9 +257,9 @@ BULLETS = {
         "No word attends to padding": breaks(
             "source mask missing in the encoder", "memory mask missing", "pad_id taken to be 0",
         ),
-        "Logits are raw": breaks("ModelThatEndsInASoftmax", "a norm on top of the decoder"),
+        "Logits are raw": breaks("softmax before the loss", "a norm on top of the decoder"),
         "A source or target longer than `max_len`": breaks(
-            "ModelThatForgetsItsMaxLen", "ModelThatAssertsItsLengths", "ModelThatRefusesASourceOfMaxLen",
+            "argument max_len not kept", "ModelThatAssertsItsLengths", "ModelThatRefusesASourceOfMaxLen",
         ),
         "Your results are compared at real words": uses("ModelWithACausalMaskAlone"),
         "`dropout` is the probability everywhere": breaks(
@@ -269,10 +267,10 @@ BULLETS = {
         ),
         "`num_layers` may be 0": breaks("ModelForOneLayer"),
         "Column 0 is `bos_id`": breaks("BOS left out", "EOS left out"),
-        "A row that has ended gets": breaks("finished rows keep growing", "greedy_decode_that_ends_at_padding"),
-        "When every row has ended": breaks("decoded_longer_and_cut", "decoded_without_a_look_at_the_end"),
+        "A row that has ended gets": breaks("finished rows keep growing", "a row ended by padding"),
+        "When every row has ended": breaks("decoded_longer_and_cut", "EOS ignored"),
         "Every part of the model is in eval mode": breaks(
-            "decoding in train mode", "decoded_and_left_in_eval_mode", "only the model itself has its mode back",
+            "decoding in train mode", "model left in eval mode", "only the model itself has its mode back",
         ),
     },
     "a10_language_models": {

@@ -8,10 +8,6 @@ import torch
 import torch.nn.functional as F
 
 from assignments import load
-from assignments.a3_scaled_dot_product_attention.answers import (
-    published,
-    scaled_dot_product_attention,
-)
 from autograder.bank.measure import bank_of
 from tools.accuracy import PAGE
 from tools.head_to_head import (
@@ -25,6 +21,12 @@ from tools.head_to_head import (
     main,
 )
 
+SOFTMAX, _, ATTENTION = load("a3_scaled_dot_product_attention").parts
+[attention_in_float32] = [
+    given.code
+    for given in bank_of("a3_scaled_dot_product_attention")
+    if given.code.__name__ == "in_float32"
+]
 HEADS = load("a5_multi_head_attention").part("MultiHeadAttention")
 [mask_of_another_sentence] = [
     given.code
@@ -80,15 +82,15 @@ def test_ours_in_their_form_agrees_with_pytorch():
 @pytest.mark.parametrize(
     ("name", "answer", "right"),
     [
-        ("attention", published.attention_without_the_root, False),
-        ("attention", published.attention_where_true_is_hidden, True),  # no mask there
-        ("attention", scaled_dot_product_attention.attention_in_float32, True),  # nor float64
+        ("attention", ATTENTION.named("not scaled")[0].answer, False),
+        ("attention", ATTENTION.named("inverted mask")[0].answer, True),  # no mask there
+        ("attention", attention_in_float32, True),  # nor float64
         ("mha", HEADS.named("scaled by √d_model")[0].answer, False),
         ("mha", HEADS.named("layers without bias")[0].answer, True),  # left open there
         ("mha", mask_of_another_sentence, True),
         ("layernorm", NORM.named("epsilon outside the root")[0].answer, False),
         ("layernorm", rounded_norm, True),
-        ("softmax", published.softmax_with_the_largest_of_all, False),
+        ("softmax", SOFTMAX.named("one maximum for the whole array")[0].answer, False),
     ],
 )
 def test_what_is_wrong_there_too_is_told_from_what_is_not_asked_there(name, answer, right):

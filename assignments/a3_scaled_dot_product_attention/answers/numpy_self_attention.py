@@ -6,6 +6,18 @@ import numpy as np
 import torch
 
 from assignments.a3_scaled_dot_product_attention.answers.bank import BANK
+from assignments.a3_scaled_dot_product_attention.answers.scaled_dot_product_attention import (
+    ROOT_OF_LENGTH,
+)
+from assignments.a3_scaled_dot_product_attention.rubric import (
+    EXACT,
+    LARGE,
+    ROWS,
+    in_numpy,
+    scaled,
+)
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.edits import Answers
 
 
 def rows_softmax(scores):
@@ -13,31 +25,197 @@ def rows_softmax(scores):
     return e / e.sum(axis=1, keepdims=True)
 
 
-@BANK.right("numpy_self_attention")
-def sentence_by_matrices(X, Wq, Wk, Wv):
-    Q, K, V = X @ Wq, X @ Wk, X @ Wv
-    weights = rows_softmax(Q @ K.T / np.sqrt(K.shape[-1]))
-    return weights @ V, weights
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@BANK.right("numpy_self_attention")
-def sentence_by_loops(X, Wq, Wk, Wv):
+def product(a, b):
+    """(n, m) and (m, l) -> (n, l), number by number."""
+    result = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(b.shape[0]):
+                result[i, j] += a[i, k] * b[k, j]
+    return result
+
+
+ANSWERS = Answers(
+    __name__, BANK, in_numpy,
+    """
+    def numpy_self_attention(X, Wq, Wk, Wv):
+        Q, K, V = X @ Wq, X @ Wk, X @ Wv
+        compared = Q @ K.T
+        divisor = np.sqrt(K.shape[1])
+        scores = compared / divisor
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        whole = powers.sum(axis=1, keepdims=True)
+        weights = powers / whole
+        output = weights @ V
+        return output, weights
+    """,
+    math=math, np=np, torch=torch, rows_softmax=rows_softmax, unit=unit, product=product,
+)  # fmt: skip
+
+# fmt: off
+slip = ANSWERS.slip
+slip("√ of the length", "divisor = np.sqrt(len(X))", EXACT, ROOT_OF_LENGTH)
+slip("divided by the number of words", "divisor = len(X)", EXACT,
+     "Your numbers match scores divided by the number of words. It is the root of the width of a key, √d_k. Which axis "
+     "of `key` is that?")
+slip("always divided by 2", "divisor = 2.0", EXACT,
+     "You divide by 2, as in the example, where d_k is 4. With another width it is another root.")
+slip("√ of the word vectors' width", "divisor = np.sqrt(X.shape[1])", EXACT,
+     "Your numbers match scores divided by √D, the width of the words in X. What counts is the width of queries and "
+     "keys, after the projection.")
+slip("softmax over the columns", "weights = rows_softmax(scores.T).T", ROWS,
+     "Your columns sum to one, and it should be your rows, because row i says how word i shares out its attention.")
+slip("softmax over the whole matrix", "weights = rows_softmax(scores.reshape(1, -1)).reshape(scores.shape)", ROWS,
+     "Your weights sum to one over the whole matrix. Each row is one word's attention and sums to one by itself.")
+slip("the sum loses its axis", "whole = powers.sum(axis=1)", ROWS,
+     "Each row should be divided by its own sum, but your sums are spread along the other axis. The matrix is square, "
+     "so NumPy does not complain. Which argument of `sum` helps?")
+slip("one maximum for the whole matrix", "powers = np.exp(scores - scores.max())", LARGE,
+     "You subtract the largest score of the whole matrix. In a row far below it all exponentials are 0, and 0 divided "
+     "by 0 is NaN. Each row needs a maximum of its own.")
+slip("query and key swapped", "Q, K, V = X @ Wk, X @ Wq, X @ Wv", ROWS,
+     "You score keys against queries. Row i of the scores belongs to the query of word i.")
+slip("words averaged instead of values", "Q, K, V = X @ Wq, X @ Wk, X", EXACT,
+     "Your weights are right, but what you average are the words in X. What are Wv and V for?")
+slip("keys averaged instead of values", "Q, K, V = X @ Wq, X @ Wk, X @ Wk", EXACT,
+     "Your weights are right, but what you average are the keys. What are Wv and V for?")
+slip("one map for queries and keys", "Q, K, V = X @ {map}, X @ {map}, X @ Wv", ROWS,
+     "Queries and keys are made by the same map, so your scores are symmetric. Which map makes the queries, which the "
+     "keys?",
+     each={"map": ("Wq", "Wk")})
+slip("words not projected", "Q, K, V = X, X, X @ Wv", ROWS,
+     "You compare the words in X themselves. Which maps make queries and keys of them?")
+slip("the future hidden", "scores = np.where(np.tri(len(X), dtype=bool), compared / divisor, -np.inf)", ROWS,
+     "Your words attend to themselves and to earlier words only. There is no mask here, so every word is compared with "
+     "every word. (The mask over the future comes in lecture 4.)")
+# what the same mistakes say with any number of axes
+for costs, called, edits in (
+    (LARGE, "overflow", ["powers = np.exp(scores); whole = powers.sum(axis=1, keepdims=True) + 1e-9"]),
+    (EXACT, "not scaled", ["divisor = 1.0"]),
+    (EXACT, "divided by d_k", ["divisor = K.shape[1]"]),
+    (EXACT, "multiplied by √d_k", ["divisor = K.shape[1] ** -0.5"]),
+    (EXACT, "√ of the value's width", ["divisor = np.sqrt(V.shape[1])"]),
+    (EXACT, "d_k ** 1 / 2 for the root", ["divisor = K.shape[1] / 2", "divisor = 2 * K.shape[1]"]),
+    (EXACT, "softmax taken twice", ["weights = rows_softmax(powers / whole)"]),
+    (EXACT, "weights transposed before the sum", ["output = weights.T @ V"]),
+    (EXACT, "values added to the output", ["output = weights @ V + V"]),
+    (ROWS, "scaled after the softmax", ["scores = compared; weights = powers / whole / divisor"]),
+    (ROWS, "scores returned for weights", ["return output, scores"]),
+    (ROWS, "results in the wrong order", ["return weights, output"]),
+    (ROWS, "output returned without the weights", ["return output"]),
+    (ROWS, "scores negated", ["divisor = -np.sqrt(K.shape[1])"]),
+    (ROWS, "no softmax", ["weights = scores"]),
+    (ROWS, "exp without the division", ["weights = np.exp(scores)"]),
+    (ROWS, "plain mean of the values", ["weights = np.full_like(scores, 1 / len(X))"]),
+    (ROWS, "cosine similarity", ["compared = unit(Q) @ unit(K).T"]),
+):
+    for mistake, edit in zip(scaled.named(called)[-len(edits):], edits, strict=True):
+        slip(called, edit, costs, mistake.message)
+
+right = ANSWERS.right
+right("sentence_by_matrices", "weights = rows_softmax(scores)")
+right("sentence_by_loops", """
     length, d_k = len(X), Wk.shape[1]
-    weights, output = np.zeros((length, length)), np.zeros((length, Wv.shape[1]))
+    shares, sums = np.zeros((length, length)), np.zeros((length, Wv.shape[1]))
     for i in range(length):
-        scores = [np.dot(X[i] @ Wq, X[j] @ Wk) / math.sqrt(d_k) for j in range(length)]
-        e = [math.exp(score - max(scores)) for score in scores]
+        row = [np.dot(X[i] @ Wq, X[j] @ Wk) / math.sqrt(d_k) for j in range(length)]
+        e = [math.exp(score - max(row)) for score in row]
         for j in range(length):
-            weights[i, j] = e[j] / sum(e)
-            output[i] += weights[i, j] * (X[j] @ Wv)
-    return output, weights
-
-
-@BANK.right("numpy_self_attention")
-def sentence_by_einsum(X, Wq, Wk, Wv):
+            shares[i, j] = e[j] / sum(e)
+            sums[i] += shares[i, j] * (X[j] @ Wv)
+    return sums, shares
+""")
+right("sentence_by_einsum", """
     query = np.einsum("td,dk->tk", X, Wq) * Wq.shape[1] ** -0.5
     weights = rows_softmax(np.einsum("tk,sk->ts", query, np.einsum("sd,dk->sk", X, Wk)))
-    return np.einsum("ts,sv->tv", weights, np.dot(X, Wv)), weights
+    output = np.einsum("ts,sv->tv", weights, np.dot(X, Wv))
+""")
+right("sentence_with_roots_shared", """
+    root = Wk.shape[1] ** 0.25
+    scores = np.inner(X.dot(Wq) / root, X.dot(Wk) / root)
+    weights = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+    output = weights.dot(X.dot(Wv))
+""")
+right("sentence_on_columns", """
+    Q, K, V = (Wq.T @ X.T), (Wk.T @ X.T), (Wv.T @ X.T)
+    weights = rows_softmax((K.T @ Q / np.sqrt(len(K))).T)
+    output = (V @ weights.T).T
+""")
+right("sentence_word_by_word", """
+    rows = []
+    for word in X:
+        row = K @ (word @ Wq) / np.sqrt(K.shape[1])
+        e = np.exp(row - row.max())
+        rows.append(e / e.sum())
+    weights = np.stack(rows)
+""")
+right("sentence_through_torch", """
+    X, Wq, Wk, Wv = (torch.as_tensor(item) for item in (X, Wq, Wk, Wv))
+    shares = ((X @ Wq) @ (X @ Wk).T / Wk.shape[1] ** 0.5).softmax(dim=1)
+    return (shares @ (X @ Wv)).numpy(), shares.numpy()
+""")
+right("sentence_by_broadcasting", """
+    Q, K, V = np.matmul(X, Wq), np.matmul(X, Wk), np.matmul(X, Wv)
+    scores = (Q[:, None, :] * K[None, :, :]).sum(-1) / np.sqrt(Q.shape[1])
+    output = (weights[..., None] * V[None]).sum(1)
+""")
+right("sentence_with_the_scaled_map", """
+    scores = np.linalg.multi_dot([X, Wq / np.sqrt(Wq.shape[-1]), Wk.T, X.T])
+    output = np.linalg.multi_dot([weights, X, Wv])
+""")
+right("sentence_in_double", """
+    X, Wq, Wk, Wv = (np.asarray(item, dtype=np.float64) for item in (X, Wq, Wk, Wv))
+    shares = (X @ Wq) @ (X @ Wk).T
+    shares /= math.sqrt(Wk.shape[1])
+    shares -= shares.max(axis=1, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares @ (X @ Wv), shares
+""")
+right("sentence_with_weights_in_float32", "weights = (powers / whole).astype(np.float32)")
+right("attention_number_by_number", """
+    scores = product(product(X, Wq), product(X, Wk).T)
+    weights = np.zeros_like(scores)
+    for i in range(len(X)):
+        largest, total = max(scores[i]), 0.0
+        for j in range(len(X)):
+            total = total + math.exp((scores[i, j] - largest) / math.sqrt(Wk.shape[1]))
+        for j in range(len(X)):
+            weights[i, j] = math.exp((scores[i, j] - largest) / math.sqrt(Wk.shape[1])) / total
+    return product(weights, product(X, Wv)), weights
+""", slow=LOOPS)
+right("attention_by_products_of_four", """
+    scores = np.einsum("td,dk,ek,se->ts", X, Wq, Wk, X) / np.sqrt(Wk.shape[1])
+    output = np.einsum("ts,sd,dk->tk", weights, X, Wv)
+""", slow=PRODUCTS)
+
+wrong = ANSWERS.wrong
+wrong("sentence_with_transposed_maps", "X, Wq, Wk, Wv = X, Wq.T, Wk.T, Wv.T", told="stops with ValueError")
+wrong("sentence_that_scales_its_input", """
+    X /= np.sqrt(Wk.shape[1])
+    X = X * Wk.shape[1] ** 0.25
+    return output * Wk.shape[1] ** 0.25, weights
+""", named="divided by d_k")
+wrong("sentence_by_cosine", "scores = unit(Q) @ unit(K).T", named=("not scaled", "cosine similarity"))
+wrong("sentence_of_the_example_only", "return np.array([[12.69], [17.31]]), np.array([[0.731, 0.269], [0.269, 0.731]])",
+      told="always one shape")
+wrong("sentence_as_tensors", "return torch.from_numpy(output), torch.from_numpy(weights)", told="another type")
+wrong("sentence_with_the_output_added_up", "return output.sum(axis=0), weights", told="another number of axes")
+wrong("sentence_with_output_transposed", "return output.T, weights", told="axes exchanged")
+wrong("sentence_unscaled_over_columns", "weights = rows_softmax(compared.T).T",
+      named=("softmax over the columns", "not scaled"))
+wrong("sentence_swapped_and_weights_first", "Q, K, V = X @ Wk, X @ Wq, X @ Wv; return weights, output",
+      named=("query and key swapped", "results in the wrong order"))
+wrong("sentence_of_keys_unscaled", "Q, K, V = X @ Wq, X @ Wk, X @ Wk; divisor = 1.0",
+      named=("keys averaged instead of values", "not scaled"))
+wrong("sentence_unscaled_with_weights_in_float32", "divisor = 1.0; weights = (powers / whole).astype(np.float32)",
+      named="not scaled")
+wrong("sentence_of_a_hundred_words", "X = X[:100]")
+# fmt: on
 
 
 @BANK.right("numpy_self_attention")
@@ -45,241 +223,3 @@ def sentence_with_the_maps_joined(X, Wq, Wk, Wv, temperature=1.0):
     scores = X @ (Wq @ Wk.T) @ X.T / (temperature * math.sqrt(Wk.shape[1]))
     weights = rows_softmax(scores)
     return [(weights @ X) @ Wv, weights]
-
-
-@BANK.right("numpy_self_attention")
-def sentence_with_roots_shared(X, Wq, Wk, Wv):
-    root = Wk.shape[1] ** 0.25
-    scores = np.inner(X.dot(Wq) / root, X.dot(Wk) / root)
-    weights = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
-    return weights.dot(X.dot(Wv)), weights
-
-
-@BANK.right("numpy_self_attention")
-def sentence_on_columns(X, Wq, Wk, Wv):
-    Q, K, V = (Wq.T @ X.T), (Wk.T @ X.T), (Wv.T @ X.T)
-    scores = K.T @ Q / np.sqrt(len(K))
-    weights = rows_softmax(scores.T)
-    return (V @ weights.T).T, weights
-
-
-@BANK.wrong("numpy_self_attention", named="overflow")
-def sentence_as_printed(X, Wq, Wk, Wv):
-    Q, K, V = X @ Wq, X @ Wk, X @ Wv
-    e = np.exp(Q @ K.T / np.sqrt(K.shape[1]))
-    weights = e / e.sum(axis=1, keepdims=True)
-    return weights @ V, weights
-
-
-@BANK.wrong("numpy_self_attention", named="one maximum for the whole matrix")
-def sentence_with_one_maximum(X, Wq, Wk, Wv):
-    Q, K, V = X @ Wq, X @ Wk, X @ Wv
-    scores = Q @ K.T / np.sqrt(K.shape[1])
-    e = np.exp(scores - scores.max())
-    weights = e / e.sum(axis=1, keepdims=True)
-    return weights @ V, weights
-
-
-@BANK.wrong("numpy_self_attention", told="stops with ValueError")
-def sentence_with_transposed_maps(X, Wq, Wk, Wv):
-    return sentence_by_matrices(X, Wq.T, Wk.T, Wv.T)
-
-
-@BANK.wrong("numpy_self_attention", named="divided by d_k")
-def sentence_that_scales_its_input(X, Wq, Wk, Wv):
-    X /= np.sqrt(Wk.shape[1])
-    output, weights = sentence_by_matrices(X * Wk.shape[1] ** 0.25, Wq, Wk, Wv)
-    return output * Wk.shape[1] ** 0.25, weights
-
-
-@BANK.wrong("numpy_self_attention", named="weights transposed before the sum")
-def sentence_with_weights_transposed(X, Wq, Wk, Wv):
-    _, weights = sentence_by_matrices(X, Wq, Wk, Wv)
-    return weights.T @ (X @ Wv), weights
-
-
-@BANK.wrong("numpy_self_attention", named="values added to the output")
-def sentence_plus_the_values(X, Wq, Wk, Wv):
-    output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
-    return output + X @ Wv, weights
-
-
-@BANK.wrong("numpy_self_attention", named="the future hidden")
-def sentence_that_sees_the_past_only(X, Wq, Wk, Wv):
-    scores = (X @ Wq) @ (X @ Wk).T / np.sqrt(Wk.shape[1])
-    scores = np.where(np.tri(len(X), dtype=bool), scores, -1e9)
-    weights = rows_softmax(scores)
-    return weights @ (X @ Wv), weights
-
-
-@BANK.wrong("numpy_self_attention", named=("not scaled", "cosine similarity"))
-def sentence_by_cosine(X, Wq, Wk, Wv):
-    Q, K = X @ Wq, X @ Wk
-    Q, K = (item / np.linalg.norm(item, axis=1, keepdims=True) for item in (Q, K))
-    weights = rows_softmax(Q @ K.T)
-    return weights @ (X @ Wv), weights
-
-
-@BANK.wrong("numpy_self_attention", named="always divided by 2")
-def sentence_with_width_four(X, Wq, Wk, Wv):
-    weights = rows_softmax((X @ Wq) @ (X @ Wk).T / 2.0)
-    return weights @ (X @ Wv), weights
-
-
-@BANK.wrong("numpy_self_attention", named="scores returned for weights")
-def sentence_with_scores_beside_it(X, Wq, Wk, Wv):
-    output, _ = sentence_by_matrices(X, Wq, Wk, Wv)
-    return output, (X @ Wq) @ (X @ Wk).T / np.sqrt(Wk.shape[1])
-
-
-@BANK.wrong("numpy_self_attention", named="plain mean of the values")
-def sentence_of_equal_weights(X, Wq, Wk, Wv):
-    weights = np.full((len(X), len(X)), 1 / len(X))
-    return weights @ (X @ Wv), weights
-
-
-@BANK.wrong("numpy_self_attention", told="always one shape")
-def sentence_of_the_example_only(X, Wq, Wk, Wv):
-    return np.array([[12.69], [17.31]]), np.array([[0.731, 0.269], [0.269, 0.731]])
-
-
-@BANK.wrong("numpy_self_attention", named="scores returned for weights")
-def sentence_with_scaled_scores_beside_it(X, Wq, Wk, Wv):
-    scores = X @ Wq @ (X @ Wk).T / np.sqrt(Wk.shape[1])
-    return rows_softmax(scores) @ X @ Wv, scores
-
-
-@BANK.right("numpy_self_attention")
-def sentence_word_by_word(X, Wq, Wk, Wv):
-    K, V = X @ Wk, X @ Wv
-    rows = []
-    for word in X:
-        scores = K @ (word @ Wq) / np.sqrt(K.shape[1])
-        e = np.exp(scores - scores.max())
-        rows.append(e / e.sum())
-    weights = np.stack(rows)
-    return weights @ V, weights
-
-
-@BANK.right("numpy_self_attention")
-def sentence_through_torch(X, Wq, Wk, Wv):
-    X, Wq, Wk, Wv = (torch.as_tensor(item) for item in (X, Wq, Wk, Wv))
-    weights = ((X @ Wq) @ (X @ Wk).T / Wk.shape[1] ** 0.5).softmax(dim=1)
-    return (weights @ (X @ Wv)).numpy(), weights.numpy()
-
-
-@BANK.right("numpy_self_attention")
-def sentence_by_broadcasting(X, Wq, Wk, Wv):
-    Q, K, V = np.matmul(X, Wq), np.matmul(X, Wk), np.matmul(X, Wv)
-    scores = (Q[:, None, :] * K[None, :, :]).sum(-1) / np.sqrt(Q.shape[1])
-    weights = rows_softmax(scores)
-    return (weights[..., None] * V[None]).sum(1), weights
-
-
-@BANK.right("numpy_self_attention")
-def sentence_with_the_scaled_map(X, Wq, Wk, Wv):
-    scaled = Wq / np.sqrt(Wq.shape[-1])
-    weights = rows_softmax(np.linalg.multi_dot([X, scaled, Wk.T, X.T]))
-    return np.linalg.multi_dot([weights, X, Wv]), weights
-
-
-@BANK.right("numpy_self_attention")
-def sentence_in_double(X, Wq, Wk, Wv):
-    X, Wq, Wk, Wv = (np.asarray(item, dtype=np.float64) for item in (X, Wq, Wk, Wv))
-    scores = (X @ Wq) @ (X @ Wk).T
-    scores /= math.sqrt(Wk.shape[1])
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores @ (X @ Wv), scores
-
-
-@BANK.wrong("numpy_self_attention", named="one map for queries and keys")
-def sentence_with_wq_twice(X, Wq, Wk, Wv):
-    return sentence_by_matrices(X, Wq, Wq, Wv)
-
-
-@BANK.wrong("numpy_self_attention", named="words not projected")
-def sentence_of_plain_words(X, Wq, Wk, Wv):
-    weights = rows_softmax(X @ X.T / np.sqrt(X.shape[1]))
-    return weights @ (X @ Wv), weights
-
-
-@BANK.wrong("numpy_self_attention", named="no softmax")
-def sentence_without_softmax(X, Wq, Wk, Wv):
-    scores = X @ Wq @ (X @ Wk).T / np.sqrt(Wk.shape[1])
-    return scores @ X @ Wv, scores
-
-
-@BANK.wrong("numpy_self_attention", named="the sum loses its axis")
-def sentence_without_keepdims(X, Wq, Wk, Wv):
-    scores = X @ Wq @ (X @ Wk).T / np.sqrt(Wk.shape[1])
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights = e / e.sum(axis=1)
-    return weights @ X @ Wv, weights
-
-
-@BANK.wrong("numpy_self_attention", told="another type")
-def sentence_as_tensors(X, Wq, Wk, Wv):
-    return tuple(torch.from_numpy(item) for item in sentence_by_matrices(X, Wq, Wk, Wv))
-
-
-@BANK.wrong("numpy_self_attention", named="divided by the number of words")
-def sentence_divided_by_length(X, Wq, Wk, Wv):
-    weights = rows_softmax(X @ Wq @ (X @ Wk).T / len(X))
-    return weights @ X @ Wv, weights
-
-
-@BANK.wrong("numpy_self_attention", told="another number of axes")
-def sentence_with_the_output_added_up(X, Wq, Wk, Wv):
-    output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
-    return output.sum(axis=0), weights
-
-
-@BANK.wrong("numpy_self_attention", told="axes exchanged")
-def sentence_with_output_transposed(X, Wq, Wk, Wv):
-    output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
-    return output.T, weights
-
-
-@BANK.wrong("numpy_self_attention", named="divided by d_k")
-def sentence_scaled_before_and_after(X, Wq, Wk, Wv):
-    root = np.sqrt(Wk.shape[1])
-    weights = rows_softmax((X @ Wq / root) @ (X @ Wk / root).T)
-    return weights @ X @ Wv, weights
-
-
-@BANK.wrong("numpy_self_attention", named=("softmax over the columns", "not scaled"))
-def sentence_unscaled_over_columns(X, Wq, Wk, Wv):
-    weights = rows_softmax((X @ Wq @ (X @ Wk).T).T).T
-    return weights @ X @ Wv, weights
-
-
-@BANK.wrong("numpy_self_attention", named=("query and key swapped", "results in the wrong order"))
-def sentence_swapped_and_weights_first(X, Wq, Wk, Wv):
-    return sentence_by_matrices(X, Wk, Wq, Wv)[::-1]
-
-
-@BANK.wrong("numpy_self_attention", named=("keys averaged instead of values", "not scaled"))
-def sentence_of_keys_unscaled(X, Wq, Wk, Wv):
-    weights = rows_softmax(X @ Wq @ (X @ Wk).T)
-    return weights @ X @ Wk, weights
-
-
-@BANK.right("numpy_self_attention")
-def sentence_with_weights_in_float32(X, Wq, Wk, Wv):
-    Q, K, V = X @ Wq, X @ Wk, X @ Wv
-    weights = rows_softmax(Q @ K.T / np.sqrt(K.shape[-1])).astype(np.float32)
-    return weights @ V, weights
-
-
-@BANK.wrong("numpy_self_attention", named="not scaled")
-def sentence_unscaled_with_weights_in_float32(X, Wq, Wk, Wv):
-    weights = rows_softmax(X @ Wq @ (X @ Wk).T).astype(np.float32)
-    return weights @ (X @ Wv), weights
-
-
-@BANK.wrong("numpy_self_attention", named="d_k ** 1 / 2 for the root")
-def sentence_with_a_root_that_is_none(X, Wq, Wk, Wv):
-    weights = rows_softmax(X @ Wq @ (X @ Wk).T / Wk.shape[1] ** 1 / 2)
-    return weights @ X @ Wv, weights

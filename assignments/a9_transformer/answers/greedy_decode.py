@@ -2,37 +2,201 @@
 
 import copy
 import math
+from contextlib import contextmanager, nullcontext
 
 import torch
+from torch import nn
 
 from assignments.a9_transformer.answers.bank import BANK
-from course_utils import transformer
+from assignments.a9_transformer.rubric import ENDS, LIKELIEST, MODES, greedy
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.careless import careless
+from autograder.bank.edits import Answers
 from course_utils.evaluation import evaluating
 
 
-@BANK.right("greedy_decode")
-def decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        memory = model.encode(src)
-        ids = torch.full((src.size(0), 1), bos_id, dtype=torch.long)
-        for _ in range(max_len - 1):
-            best = model.decode(ids, memory, src)[:, -1, :].argmax(-1)
-            best[(ids == eos_id).any(dim=1)] = model.pad_id
-            ids = torch.cat((ids, best[:, None]), dim=1)
-            if (ids == eos_id).any(dim=1).all():
-                break
-    return ids
+@contextmanager
+def evaluating_but(leave, model):
+    """Eval mode that is left otherwise, by a function of the model and the mode that it was in."""
+    was_training = model.training
+    with torch.no_grad():
+        yield model.eval()
+    leave(model, was_training)
 
 
-@BANK.right("greedy_decode")
-def decoded_by_calling_the_model_itself(model, src, bos_id, eos_id, max_len):
+ANSWERS = Answers(
+    __name__, BANK, greedy,
+    """
+    def greedy_decode(model, src, bos_id, eos_id, max_len):
+        mode = evaluating(model)
+        filling = model.pad_id
+        stop = torch.all
+        ids = src.new_full((len(src), 1), bos_id)
+        ended = torch.zeros(len(src), dtype=torch.bool)
+        with mode:
+            memory = model.encode(src)
+            while ids.shape[1] < max_len and not stop(ended):
+                logits = model.decode(ids, memory, src)[:, -1]
+                likeliest = logits.argmax(dim=-1)
+                words = likeliest.masked_fill(ended, filling)
+                ends = words == eos_id
+                now_ended = ended | ends
+                ids, ended = torch.cat([ids, words.unsqueeze(1)], dim=1), now_ended
+        return ids
+    """,
+    torch=torch, nn=nn, math=math, copy=copy, evaluating=evaluating, evaluating_but=evaluating_but,
+    nullcontext=nullcontext,
+)  # fmt: skip
+
+# fmt: off
+slip = ANSWERS.slip
+slip("decoding in train mode", "mode = nullcontext()", MODES,
+     "Your numbers are those of a model in train mode, where dropout disturbs what is written. Which mode should the "
+     "model be in, and which one afterwards?",
+     published=("d2l-ai/d2l-en#1528", "The model stays in train mode."))
+slip("{name}", "mode = evaluating_but({leave}, model)", MODES,
+     "All words are right, but afterwards {what}. Each part of the model should be in the mode in which it was before. "
+     "What has to be noted before `model.eval()`, so that each mode can be restored?",
+     each={"name": ("model left in eval mode", "all parts in train mode afterwards",
+                    "the model's own mode given to all its parts", "only the model itself has its mode back"),
+           "leave": ("lambda model, was_training: None", "lambda model, was_training: model.train()",
+                     "nn.Module.train", "lambda model, was_training: setattr(model, 'training', was_training)"),
+           "what": ("the model stays in eval mode", "every part is in train mode, whatever it was before",
+                    "every part has the mode of the whole model", "the model's parts are still in eval mode")})
+slip("source encoded in train mode",
+     "encoded = model.encode(src); ids = src.new_full((len(src), 1), bos_id); memory = encoded", MODES,
+     "The source is encoded before the model is in eval mode, but both `encode` and `decode` should run in eval mode.")
+slip("only the source encoded in eval mode", """
     with evaluating(model):
-        ids, ended = torch.full((len(src), 1), bos_id), torch.zeros(len(src), dtype=torch.bool)
-        while ids.shape[1] < max_len and not ended.all():
-            words = model(src, ids)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
-            ids = torch.cat([ids, words[:, None]], dim=1)
-            ended |= words == eos_id
-    return ids
+        encoded = model.encode(src)
+    mode = nullcontext()
+    memory = encoded
+""", MODES,
+     "The model has its modes back before `decode` is called, but both `encode` and `decode` should run in eval mode.")
+slip("EOS ignored", "stop = lambda ended: False; words = likeliest", ENDS,
+     "Your rows go on after `eos_id` up to `max_len`. When has a sentence ended, and what follows then?",
+     published=("joeynmt/joeynmt#78", "EOS stops nothing, so each row is continued up to the limit."))
+slip("finished rows keep growing", "words = likeliest", ENDS,
+     "Rows that have ended get further words while others go on. What should be in them from there on?",
+     published=("mistralai/mistral-inference#270", "Rows that have ended are still continued."))
+slip("stops at the first end", "stop = torch.any", ENDS,
+     "You stop as soon as one row has ended, so the others stay unfinished. The loop should wait for all of them.")
+slip("filled up to max_len", "stop = lambda ended: False", ENDS,
+     "After all rows have ended, you still go on to `max_len` columns. When may the loop stop?")
+slip("waits until all rows end in one column", "words = likeliest; now_ended = ends", ENDS,
+     "You stop only when all rows write `eos_id` in the same column, but rows end at different times. What has to be "
+     "remembered about each?",
+     published=("lucidrains/h-transformer-1d#9", "It ends only when all rows write EOS at the same time."))
+slip("an end is remembered for one word", "now_ended = ends", ENDS,
+     "A row of yours counts as ended only while its newest word is `eos_id`, so one word of padding follows, and then "
+     "it goes on. Keep what has ended before: `ended | (words == eos_id)`.")
+slip("filled up with 0", "filling = 0", ENDS,
+     "Ended rows are filled with 0, whatever the model's padding is. Which attribute of the model has the right id?")
+slip("filled up with EOS", "filling = eos_id", ENDS,
+     "Ended rows are filled with `eos_id`. It should appear once, followed by the model's padding.")
+slip("a row ended by padding", "ends = (words == eos_id) | (words == model.pad_id)", ENDS,
+     "A row of yours also ends when the model writes `pad_id` as a word. Which id alone ends a row?")
+slip("BOS left out", "return ids[:, 1:]", ENDS,
+     "Your result begins with the first word, but column 0 should be `bos_id`.")
+slip("the last column left out", "return ids[:, :-1] if (ids == eos_id).any(dim=1).all() else ids", ENDS,
+     "Where all rows end, your result lacks the last column, with the last `eos_id`. Are the words put in before the "
+     "loop is left?")
+slip("EOS left out", "return ids.masked_fill(ids == eos_id, model.pad_id)", ENDS,
+     "Your rows lose their `eos_id`. It should be kept, so that a reader can tell a sentence that ended from one that "
+     "was cut off.")
+slip("max_len words after BOS", "max_len = max_len + 1", ENDS,
+     "Your result can have `max_len` + 1 columns, but `max_len` counts column 0 as well.")
+slip("one word too few", "max_len = max_len - 1", ENDS,
+     "Where no row ends, your result has `max_len` - 1 columns, although one more is allowed.")
+slip("logits of the first position read", "logits = model.decode(ids, memory, src)[:, 0]", LIKELIEST,
+     "You read the logits of position 0 at each step, which are those of the word after `bos_id`, again and again. "
+     "Which position predicts the next word?")
+slip("only the last word handed to the decoder", "logits = model.decode(ids[:, -1:], memory, src)[:, -1]", LIKELIEST,
+     "Your decoder sees one word at a time and forgets those before it. It should get everything that has been written "
+     "so far.")
+slip("least likely word", "likeliest = logits.argmin(dim=-1)", LIKELIEST,
+     "You take the word with the smallest logit, but greedy decoding takes the one with the largest.")
+slip("all rows read the first source", "memory = model.encode(src[:1].expand_as(src))", LIKELIEST,
+     "All your rows are written for the first sentence. Each row of the batch has a memory, words and logits of its "
+     "own.")
+
+right = ANSWERS.right
+right("decoded_with_the_courses_context", """
+    likeliest[(ids == eos_id).any(dim=1)] = model.pad_id
+    words = likeliest
+    now_ended = (torch.cat([ids, words.unsqueeze(1)], dim=1) == eos_id).any(dim=1)
+""")
+right("decoded_by_calling_the_model_itself", "logits = model(src, ids)[:, -1]")
+right("decoded_by_a_copy", """
+    model = copy.deepcopy(model).eval()
+    mode = torch.no_grad()
+    words = torch.where(ended, model.pad_id, logits.softmax(-1).max(-1).indices)
+    ends = words.eq(eos_id)
+""")
+right("greedy_number_by_number", """
+    numbers = []
+    for row in logits:
+        largest = 0
+        for v in range(len(row)):
+            if row[v] > row[largest]:
+                largest = v
+        numbers.append(largest)
+    likeliest = torch.tensor(numbers)
+""", slow=LOOPS)
+# the likeliest word is above all others: (B, V, V)
+right("greedy_among_all_pairs", """
+    above = (logits.unsqueeze(2) >= logits.unsqueeze(1)).all(-1).to(torch.int64)
+    likeliest = (above * torch.arange(logits.shape[1])).sum(-1)
+""", slow=PRODUCTS)
+
+wrong = ANSWERS.wrong
+wrong("decoded_with_ends_that_cancel_out", """
+    words = likeliest
+    now_ended = ended ^ ends
+    after_the_end = (ids == eos_id).cumsum(dim=1) - (ids == eos_id).long() > 0
+    return ids.masked_fill(after_the_end, model.pad_id)
+""", named="filled up to max_len",
+      published=("mistralai/mistral-inference#214",
+                 "A row that has ended is resumed by a second EOS, because there is XOR where OR is meant."))
+wrong("decoded_until_the_first_row_ends",
+      "last = (ids[0] == eos_id).nonzero(); return ids[:, : int(last[0]) + 1] if len(last) else ids",
+      told=("too short or too long", "wrong with several sentences"))
+wrong("decoded_to_lists", "return ids.tolist()", told="a list of numbers")
+wrong("decoded_with_the_memory_beside", "return ids, memory", told="more results than asked")
+wrong("decoded_with_exchanged_arguments", """
+    begin = src.new_full((len(src), 1), bos_id)
+    ids = torch.cat([begin, model.decode(src, model.encode(src), begin).argmax(-1)], dim=1)
+""", told="stops with ValueError")
+wrong("decoded_longer_and_cut", "most = max_len; max_len = most + 5; return ids[:, :most]",
+      told=("stops with ValueError", "stops with RuntimeError"))
+wrong("decoded_to_a_counted_answer", "return torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 0]])",
+      told="always one shape")
+wrong("decoded_with_the_source_overwritten", "src.fill_(model.pad_id); return ids", told="inputs changed")
+# a word 0 is taken for nothing
+wrong("decoded_with_one_special_word_less", "eos_id = eos_id or -1", named="EOS ignored")
+wrong("greedy_decode_that_never_writes_bos", """
+    logits[:, bos_id] = -math.inf
+    likeliest = logits.argmax(dim=-1)
+""", told="right in part")
+# the model is called once more before the code checks whether all rows have ended
+wrong("decoded_until_a_column_of_padding", """
+    stop = lambda ended: False
+    if ended.all():
+        break
+    words = likeliest.masked_fill(ended, filling)
+""", told="stops with RuntimeError")
+wrong("decode_at_most_fifty", "max_len = min(max_len, 50)", told="too short or too long")
+wrong("decode_in_eight_bits", "return ids.to(torch.int8).long()", told="right in part")
+careless(
+    ANSWERS,
+    detached=None, one_sentence=None, a_hundred_words=None, without_gaps=None, scaled_in_place=None,
+    turned_in_place=None,  # the first argument is a model, and ids have no gradient
+    in_float32="another dtype", one_shape=None,
+)
+# fmt: on
+
+
+# ------------------------------------------------------------------------------- loops of their own
 
 
 @BANK.right("greedy_decode")
@@ -69,21 +233,6 @@ def decoded_into_a_table(model, src, bos_id, eos_id, max_len):
 
 
 @BANK.right("greedy_decode")
-@torch.no_grad()
-def decoded_by_a_copy(model, src, bos_id, eos_id, max_len):
-    model = copy.deepcopy(model).eval()
-    memory, columns = model.encode(src), [src.new_full((len(src),), bos_id)]
-    ended = torch.zeros(len(src)).bool()
-    while True:
-        if len(columns) == max_len or ended.all():
-            return torch.stack(columns, dim=1)
-        scores = model.decode(torch.stack(columns, dim=1), memory, src)
-        word = torch.where(ended, model.pad_id, scores[:, -1].softmax(-1).max(-1).indices)
-        ended = ended.logical_or(word.eq(eos_id))
-        columns.append(word)
-
-
-@BANK.right("greedy_decode")
 def decoded_for_rows_that_go_on(model, src, bos_id, eos_id, max_len, device=None):
     """Rows that have ended are not decoded any further."""
     modes = {name: module.training for name, module in model.named_modules()}
@@ -106,168 +255,6 @@ def decoded_for_rows_that_go_on(model, src, bos_id, eos_id, max_len, device=None
             module.training = modes[name]
 
 
-@BANK.wrong("greedy_decode", named="decoding in train mode", published="d2l-ai/d2l-en#1528")
-def decoded_as_it_stands(model, src, bos_id, eos_id, max_len):
-    """The model stays in train mode."""
-    memory = model.encode(src)
-    ids = src.new_full((len(src), 1), bos_id)
-    for _ in range(max_len - 1):
-        best = model.decode(ids, memory, src)[:, -1].argmax(-1)
-        best[(ids == eos_id).any(dim=1)] = model.pad_id
-        ids = torch.cat((ids, best[:, None]), dim=1)
-        if (ids == eos_id).any(dim=1).all():
-            break
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="model left in eval mode")
-def decoded_and_left_in_eval_mode(model, src, bos_id, eos_id, max_len):
-    model.eval()
-    return decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
-
-
-@BANK.wrong("greedy_decode", named="all parts in train mode afterwards")
-def decoded_and_all_woken_up(model, src, bos_id, eos_id, max_len):
-    ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
-    model.train()
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="the model's own mode given to all its parts")
-def decoded_and_the_models_own_mode_given_to_all(model, src, bos_id, eos_id, max_len):
-    training = model.training
-    ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
-    model.train(training)
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="decoding in train mode")
-def decoded_with_only_the_model_itself_in_eval_mode(model, src, bos_id, eos_id, max_len):
-    training, model.training = model.training, False
-    ids = decoded_as_it_stands(model, src, bos_id, eos_id, max_len)
-    model.training = training
-    return ids
-
-
-@BANK.wrong(
-    "greedy_decode", named="finished rows keep growing", published="mistralai/mistral-inference#270"
-)
-def decoded_without_padding(model, src, bos_id, eos_id, max_len):
-    """Rows that have ended are still continued."""
-    with evaluating(model):
-        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
-        for _ in range(max_len - 1):
-            words = model.decode(ids, memory, src)[:, -1].argmax(-1, keepdim=True)
-            ids = torch.cat([ids, words], dim=1)
-            if (ids == eos_id).any(dim=1).all():
-                break
-    return ids
-
-
-@BANK.wrong(
-    "greedy_decode",
-    named="waits until all rows end in one column",
-    published="lucidrains/h-transformer-1d#9",
-)
-def decoded_until_all_end_in_the_same_column(model, src, bos_id, eos_id, max_len):
-    """It ends only when all rows write EOS at the same time."""
-    with evaluating(model):
-        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
-        while ids.shape[1] < max_len and not (ids[:, -1] == eos_id).all():
-            words = model.decode(ids, memory, src)[:, -1].argmax(-1, keepdim=True)
-            ids = torch.cat([ids, words], dim=1)
-    return ids
-
-
-@BANK.wrong("greedy_decode", told="stops with RuntimeError")
-def decoded_at_random(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
-        ended = torch.zeros(len(src), dtype=torch.bool)
-        while ids.shape[1] < max_len and not ended.all():
-            chances = model.decode(ids, memory, src)[:, -1].softmax(-1)
-            words = torch.multinomial(chances, 1)[:, 0].masked_fill(ended, model.pad_id)
-            ids = torch.cat([ids, words[:, None]], dim=1)
-            ended |= words == eos_id
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="all rows read the first source")
-def decoded_for_the_first_row(model, src, bos_id, eos_id, max_len):
-    ids = decoded_with_the_courses_context(model, src[:1], bos_id, eos_id, max_len)
-    return ids.expand(len(src), -1)
-
-
-@BANK.wrong("greedy_decode", told=("too short or too long", "wrong with several sentences"))
-def decoded_until_the_first_row_ends(model, src, bos_id, eos_id, max_len):
-    ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
-    ends = (ids[0] == eos_id).nonzero()
-    return ids[:, : int(ends[0]) + 1] if len(ends) else ids
-
-
-@BANK.wrong("greedy_decode", told="a list of numbers")
-def decoded_to_lists(*arguments):
-    return decoded_with_the_courses_context(*arguments).tolist()
-
-
-@BANK.wrong("greedy_decode", told="another dtype")
-def decoded_to_floats(*arguments):
-    return decoded_with_the_courses_context(*arguments).float()
-
-
-@BANK.wrong("greedy_decode", told="more results than asked")
-def decoded_with_logits_beside(model, src, bos_id, eos_id, max_len):
-    ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
-    with evaluating(model):
-        return ids, model.decode(ids, model.encode(src), src)
-
-
-@BANK.wrong("greedy_decode", told="stops with ValueError")
-def decoded_with_exchanged_arguments(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        ids = torch.full((len(src), 1), bos_id)
-        return torch.cat([ids, model.decode(src, model.encode(src), ids).argmax(-1)], dim=1)
-
-
-@BANK.wrong("greedy_decode", told=("stops with ValueError", "stops with RuntimeError"))
-def decoded_longer_and_cut(model, src, bos_id, eos_id, max_len):
-    ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len + 5)
-    return ids[:, :max_len]
-
-
-@BANK.wrong("greedy_decode", told="stops with RuntimeError")
-def decoded_to_the_limit_and_cut(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
-        ended = torch.zeros(len(src), dtype=torch.bool)
-        while ids.shape[1] < max_len:
-            words = (
-                model.decode(ids, memory, src)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
-            )
-            ids = torch.cat([ids, words[:, None]], dim=1)
-            ended |= words == eos_id
-    return ids[:, : int((ids != model.pad_id).sum(dim=1).max())]
-
-
-@BANK.wrong("greedy_decode", told="always one shape")
-def decoded_to_a_counted_answer(model, src, bos_id, eos_id, max_len):
-    return torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 0]])
-
-
-@BANK.wrong("greedy_decode", told="inputs changed")
-def decoded_with_the_source_overwritten(model, src, bos_id, eos_id, max_len):
-    ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
-    src.fill_(model.pad_id)
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="EOS ignored")
-def decoded_with_one_special_word_less(model, src, bos_id, eos_id, max_len):
-    """A word 0 is taken for nothing."""
-    ids = decoded_with_the_courses_context(model, src, bos_id, eos_id or -1, max_len)
-    return ids
-
-
 @BANK.right("greedy_decode")
 def greedy_decode_on_the_rows_that_go_on(model, src, bos_id, eos_id, max_len):
     with evaluating(model):
@@ -283,66 +270,13 @@ def greedy_decode_on_the_rows_that_go_on(model, src, bos_id, eos_id, max_len):
     return ids[:, :length]
 
 
-@BANK.wrong("greedy_decode", named="a row ended by padding")
-def greedy_decode_that_ends_at_padding(model, src, bos_id, eos_id, max_len):
-    ids = transformer.greedy_decode(model, src, bos_id, eos_id, max_len)
-    ended = (ids == model.pad_id).cumsum(dim=1) > 0
-    return ids.masked_fill(ended, model.pad_id)
-
-
-@BANK.wrong("greedy_decode", told="right in part")
-def greedy_decode_that_never_writes_bos(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        memory = model.encode(src)
-        ids = src.new_full((len(src), 1), bos_id)
-        ended = torch.zeros(len(src), dtype=torch.bool)
-        while ids.shape[1] < max_len and not ended.all():
-            logits = model.decode(ids, memory, src)[:, -1].clone()
-            logits[:, bos_id] = -math.inf
-            best = logits.argmax(dim=-1).masked_fill(ended, model.pad_id)
-            ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
-            ended = ended | (best == eos_id)
-    return ids
-
-
-@BANK.wrong("greedy_decode", told="stops with RuntimeError")
-def decoded_until_a_column_of_padding(model, src, bos_id, eos_id, max_len):
-    """The model is called once more before the code checks whether all rows have ended."""
-    with evaluating(model):
-        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
-        ended = torch.zeros(len(src), dtype=torch.bool)
-        while ids.shape[1] < max_len:
-            words = model.decode(ids, memory, src)[:, -1].argmax(-1)
-            if ended.all():
-                break
-            words = words.masked_fill(ended, model.pad_id)
-            ids = torch.cat([ids, words[:, None]], dim=1)
-            ended |= words == eos_id
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="an end is remembered for one word")
-def decode_with_ends_of_the_last_word(model, src, bos_id, eos_id, max_len):
-    ids = src.new_full((len(src), 1), bos_id)
-    with evaluating(model):
-        while ids.shape[1] < max_len and not (ids[:, -1] == eos_id).all():
-            words = model(src, ids)[:, -1].argmax(-1)
-            words = torch.where(ids[:, -1] == eos_id, model.pad_id, words)
-            ids = torch.hstack([ids, words.unsqueeze(1)])
-    return ids
-
-
 @BANK.right("greedy_decode")
 def decoded_in_lists(model, src, bos_id, eos_id, max_len):
     modes = [module.training for module in model.modules()]
     model.eval()
     try:
         with torch.no_grad():
-            memory, rows, open_rows = (
-                model.encode(src),
-                [[bos_id] for _ in src],
-                set(range(len(src))),
-            )
+            memory, rows, open_rows = model.encode(src), [[bos_id] for _ in src], {*range(len(src))}
             while open_rows and len(rows[0]) < max_len:
                 best = model.decode(torch.tensor(rows), memory, src)[:, -1].argmax(-1).tolist()
                 for number, row in enumerate(rows):
@@ -366,40 +300,3 @@ def decoded_by_recursion(model, src, bos_id, eos_id, max_len):
     with evaluating(model):
         ids = torch.empty(len(src), 1, dtype=torch.int64).fill_(bos_id)
         return go_on(ids, model.encode(src), torch.zeros(len(src), dtype=torch.bool))
-
-
-@BANK.wrong("greedy_decode", named="the last column left out")
-def decoded_without_the_last_words(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
-        ended = torch.zeros(len(src), dtype=torch.bool)
-        for _ in range(max_len - 1):
-            words = model.decode(ids, memory, src)[:, -1].argmax(-1)
-            words[ended] = model.pad_id
-            ended |= words == eos_id
-            if ended.all():
-                break
-            ids = torch.cat([ids, words[:, None]], dim=1)
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="only the source encoded in eval mode")
-def decoded_after_the_eval_mode(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        memory = model.encode(src)
-    ids, ended = torch.full((len(src), 1), bos_id), torch.zeros(len(src), dtype=torch.bool)
-    while ids.shape[1] < max_len and not ended.all():
-        words = model.decode(ids, memory, src)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
-        ids = torch.cat([ids, words[:, None]], dim=1)
-        ended |= words == eos_id
-    return ids
-
-
-@BANK.wrong("greedy_decode", named="all rows read the first source")
-def decoded_with_the_first_rows_words(model, src, bos_id, eos_id, max_len):
-    with evaluating(model):
-        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
-        while ids.shape[1] < max_len and ids[0, -1] != eos_id:
-            word = model.decode(ids, memory, src)[0, -1].argmax()
-            ids = torch.cat([ids, word.expand(len(src), 1)], dim=1)
-    return ids

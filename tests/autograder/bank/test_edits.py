@@ -26,9 +26,10 @@ FUNCTION = """
 LOOP = """
     def total(x):
         found = 0
-        for number in x:
-            square = number * number
-            found = found + square
+        with torch.no_grad():
+            for number in x:
+                square = number * number
+                found = found + square
         return found
 """
 MODULE = """
@@ -99,6 +100,11 @@ def test_statements_in_a_loop_are_steps(edit, found):
     assert answers.code([1, 2, 3]) == 14
     [slip] = slips(answers, edit)
     assert slip.answer([1, 2, 3]) == found
+
+
+def test_an_attribute_is_kept_whatever_makes_it():
+    answers = answers_to(MODULE.replace("self.width = width", "self.width = sum(1 for _ in width)"))
+    assert answers.code("word")(2) == 8
 
 
 @pytest.mark.parametrize("edit", ["produkt = 3 * x", "product = x; print(x)", "pass", ""])
