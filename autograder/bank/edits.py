@@ -13,7 +13,7 @@
 An edit is a statement that takes the place of the one that gives a value to the same names, or returns. One that
 gives a value to arguments stands in front. What stands above such a statement in an edit comes along with it,
 and steps whose names nobody uses any more go. In a class, an edit may also be a method, whose `super()` is the right
-answer. Two slips are made at once where they edit other steps.
+answer. A function that stands in the right one is a step, too. Two slips are made at once where they edit other steps.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class Statement:
     def read(cls, node: ast.stmt) -> Statement:
         names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
         given = frozenset(one.id for one in names if isinstance(one.ctx, ast.Store))
+        if isinstance(node, ast.FunctionDef):
+            given = frozenset([node.name])
         used = frozenset(one.id for one in names if isinstance(one.ctx, ast.Load))
         return cls(ast.unparse(node), _gives(node), given, used)
 
@@ -183,7 +185,7 @@ class Answers:
         for node in ast.parse(dedent(text).strip()).body:
             waiting.append(Statement.read(node))
             step = waiting[-1].gives
-            if step.startswith("def ") or self._place_of(step):
+            if self._place_of(step) or (self.bases and step.startswith("def ")):
                 found[step] = found.get(step, []) + waiting
                 waiting = []
         if waiting or not found:
@@ -203,7 +205,8 @@ class Answers:
             texts = [one.text for one in body]
             called = function if self.bases else name
             functions.append(Block(f"def {called}({arguments})", texts))
-        methods = [one.text for step in edits if step.startswith("def ") for one in edits[step]]
+        new = [step for step in edits if step.startswith("def ") and not self._place_of(step)]
+        methods = [one.text for step in new for one in edits[step]]
         blocks = functions
         if self.bases:
             blocks = [Block(f"class {name}({self.bases})", list(map(str, functions)))]

@@ -98,6 +98,21 @@ def test_a_method_is_an_edit_whose_super_is_the_right_answer():
     assert isinstance(both.answer(3), nn.Module)
 
 
+def test_a_function_in_the_right_answer_is_a_step():
+    answers = answers_to("""
+        def double(x):
+            def wide(x):
+                twice = x + x
+                return twice
+            unused = wide
+            return wide(x)
+    """)
+    one, other = slips(answers, "def wide(x): return 3 * x", "return x")
+    assert (answers.code(5), one.answer(5), other.answer(5)) == (10, 15, 5)
+    assert inspect.getsource(other.answer) == "def slip_1(x):\n    return x\n"
+    assert one.together_with(other)(5) == 5
+
+
 def test_two_are_made_at_once_where_they_edit_other_steps(answers):
     one, other, too = slips(answers, "product = x", "return -raised", "product = 0; raised = x")
     assert one.together_with(other)(5) == -6
