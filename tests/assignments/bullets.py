@@ -216,10 +216,8 @@ BULLETS = {
         "You may import `course_utils.attention`": uses("LayerInTwoLines"),
         "Anything that would be the answer itself": BARRED,
         "Masks are `bool`": breaks(
-            "mask inverted", "NetworkThatChangesItsInput", "LayerThatChangesItsInput",
-            "LayerThatChangesTheMask", "NetworkThatIsAlwaysFloat32", "LayerThatIsAlwaysFloat32",
-            "NetworkThatNeedsContiguousInput", "LayerThatNeedsContiguousInput",
-            "NetworkThatDetaches", "LayerWithADetachedResidual",
+            "mask inverted", "turned_in_place", "LayerThatChangesItsInput", "LayerThatChangesTheMask", "in_float32",
+            "without_gaps", "detached", "LayerWithADetachedResidual",
         ),
         "Part 2 may use your class": STOOD_IN,
         "`dropout` is the probability": breaks(
@@ -229,12 +227,12 @@ BULLETS = {
         "It makes no difference": uses("NetworkDroppingBeforeTheReLU"),
         "Residual connection and norm": breaks("residual inside the network", "norm inside the network"),
         "**The mask** comes ready": breaks(
-            "LayerForMasksOfOneSentence", "LayerForMasksOfThreeAxes", "LayerThatMustHaveAMask", "always causal",
+            "LayerForMasksOfOneSentence", "one more axis for the mask", "stops where no mask is given", "always causal",
         ),
         "Where the mask hides everything": breaks("LayerOfNaNs", "LayerThatLooksEvenlyWhereAllIsHidden"),
         "**Dropout** acts in train mode only": breaks(
             "no dropout behind attention", "no dropout behind the feed-forward network",
-            "no dropout inside the network", "LayerWithConstantDropout",
+            "no dropout inside the network", "a fixed dropout behind the sublayers",
         ),
     },
     "a9_transformer": {
