@@ -1,6 +1,6 @@
 """Assignment 13: a look inside a language model."""
 
-from assignments.a13_looking_inside import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a13_looking_inside import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a13_looking_inside.rubric import ablation, looking, patching, score
 from autograder.checks.check import Assignment
 

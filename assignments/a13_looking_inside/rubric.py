@@ -16,6 +16,7 @@ LECTURE = "../../lectures/12_looking_inside.ipynb"
 WORDS, MANY_WORDS, D_FF = 11, 307, 5
 DEEP, SHALLOW, NARROW, LARGE = (3, 2, 6), (2, 3, 4), (4, 3, 2), (2, 9, 4)  # L, H, d_k
 THIN = 2, 1, 2  # for long sentences
+TWO_HEADS = [(0, 1), (2, 0)]
 
 
 # ------------------------------------------------------------------------------ what is drawn
@@ -126,6 +127,11 @@ def about(size: tuple[int, int, int], B: int, T: int, mode: str, hooked: bool) -
     )
 
 
+def errors(beyond: bool | str, refused: bool = False) -> tuple[str, ...]:
+    """Which errors are asked for: where something is refused, or an id is beyond the vocabulary."""
+    return ("ValueError",) if refused else ("Exception",) if beyond else ()
+
+
 Pairs = list[tuple[int, int]]
 
 
@@ -166,24 +172,8 @@ def ablated(
         + ", means given" * means
         + ", an id outside the vocabulary" * beyond,
         draw,
-        raises=("ValueError",) if refused else ("Exception",) if beyond else (),
+        raises=errors(beyond, refused),
     )
-
-
-def ablated_again() -> Case:
-    """Calls with one model, the first two of which differ in the words alone."""
-
-    def draw(randn: Randn) -> Chain:
-        made = looked_into(randn, DEEP, "train", False)
-        return Chain(
-            [
-                [made, ids(randn, 2, 5), [(0, 1), (2, 0)]],
-                [given_to(0, 0), ids(randn, 2, 5), [(0, 1), (2, 0)]],
-                [given_to(0, 0), ids(randn, 1, 4), [(1, 1)], randn(*DEEP)],
-            ]
-        )
-
-    return Case("calls with one model, other words and other heads", draw)
 
 
 def patched(
@@ -225,24 +215,8 @@ def patched(
         + (f", corrupted ids of shape {corrupted}" if corrupted else "")
         + (f", an id outside the vocabulary in the {beyond} run" if beyond else ""),
         draw,
-        raises=("ValueError",) if refused else ("Exception",) if beyond else (),
+        raises=errors(beyond, refused),
     )
-
-
-def patched_again() -> Case:
-    """Calls with one model, the first two of which differ in the words alone."""
-
-    def draw(randn: Randn) -> Chain:
-        made = looked_into(randn, DEEP, "train", False)
-        return Chain(
-            [
-                [made, ids(randn, 2, 5), ids(randn, 2, 5), 1, 2],
-                [given_to(0, 0), ids(randn, 2, 5), ids(randn, 2, 5), 1, 2],
-                [given_to(0, 0), ids(randn, 1, 4), ids(randn, 1, 4), 2, 1],
-            ]
-        )
-
-    return Case("calls with one model, other words, another layer and position", draw)
 
 
 def lens(
@@ -264,24 +238,29 @@ def lens(
     return Case(
         about(size, B, T, mode, hooked) + ", an id outside the vocabulary" * beyond,
         draw,
-        raises=("Exception",) if beyond else (),
+        raises=errors(beyond),
     )
 
 
-def lens_again() -> Case:
-    """Calls with one model, the first two of which differ in the words alone."""
+def again(label: str, runs: int, *more: list[Any], means: bool = False) -> Case:
+    """Calls with one model, the first two of which differ in the words alone.
+
+    Args:
+        runs: how many runs of words each call is given.
+        more: what each is given after them; with ``means``, the last is given means of all heads as well.
+    """
 
     def draw(randn: Randn) -> Chain:
+        calls: list[list[Any]] = []
         made = looked_into(randn, DEEP, "train", False)
-        return Chain(
-            [
-                [made, ids(randn, 2, 5)],
-                [given_to(0, 0), ids(randn, 2, 5)],
-                [given_to(0, 0), ids(randn, 1, 4)],
-            ]
-        )
+        for (B, T), given in zip(((2, 5), (2, 5), (1, 4)), more or ([], [], []), strict=True):
+            words = [ids(randn, B, T) for _ in range(runs)]
+            calls.append([given_to(0, 0) if calls else made, *words, *given])
+        if means:
+            calls[-1].append(randn(*DEEP))
+        return Chain(calls)
 
-    return Case("calls with one model and other words", draw)
+    return Case(f"calls with one model{label}", draw)
 
 
 # --------------------------------------------------------------------------- induction_score
@@ -360,7 +339,7 @@ ABLATION_MANNERS = ablation.step(
     ablated(NARROW, B=2, T=4, heads=[(2, 1)], means=True, mode="dropout"),
     ablated(DEEP, B=2, T=4, heads=[(0, 1), (1, 0)], mode="in part", beyond=True),
     ablated(SHALLOW, B=1, T=4, heads=[(1, 1)], means=True, hooked=True, beyond=True),
-    ablated_again(),
+    again(", other words and other heads", 1, [TWO_HEADS], [TWO_HEADS], [[(1, 1)]], means=True),
     ablated(DEEP, B=2, T=5, heads=[(2, 0)], mode="train", hooked=True).in_float64(),
     ablated(NARROW, B=2, T=5, heads=[(1, 1), (0, 2)], means=True, mode="train").with_gaps(),
     strict=True,
@@ -400,7 +379,7 @@ PATCH_MANNERS = patching.step(
     patched(NARROW, B=2, T=4, layer=3, position=1, mode="dropout"),
     patched(DEEP, B=2, T=4, layer=1, position=1, mode="in part", beyond="corrupted"),
     patched(SHALLOW, B=2, T=4, layer=1, position=1, hooked=True, beyond="clean"),
-    patched_again(),
+    again(", other words, another layer and position", 2, [1, 2], [1, 2], [2, 1]),
     patched(DEEP, B=2, T=5, layer=2, position=1, mode="train", hooked=True).in_float64(),
     patched(NARROW, B=2, T=5, layer=2, position=3, mode="train").with_gaps(),
     strict=True,
@@ -435,7 +414,7 @@ LENS_MANNERS = looking.step(
     lens(NARROW, B=2, T=4, mode="dropout"),
     lens(DEEP, B=2, T=4, mode="in part", beyond=True),
     lens(SHALLOW, B=2, T=4, hooked=True, beyond=True),
-    lens_again(),
+    again(" and other words", 1),
     lens(DEEP, B=2, T=5, mode="train", hooked=True).in_float64(),
     lens(NARROW, B=2, T=5, mode="train").with_gaps(),
     strict=True,

@@ -1,6 +1,6 @@
 """Assignment 8: the position-wise feed-forward network and one layer of the encoder."""
 
-from assignments.a8_transformer_layer import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a8_transformer_layer import answers  # noqa: F401 (its slips become the parts' own)
 from assignments.a8_transformer_layer.rubric import encoder_layer, feed_forward
 from autograder.checks.check import Assignment
 

@@ -33,9 +33,6 @@ DEARER: dict[str, dict[str, str]] = {
     "row_sums_under_dropout": {
         "sums_repaired": "its draws are its own, so no means are seen to be those of the mistake",
     },
-    "TransformerLayer": {
-        "LayerWithTheNormFirst": "it drops attention weights as well, so no other draw of its falls as the mistake's",
-    },
     "sample_next": {
         "zeros_for_removed": "its draws are its own, so where one word alone may come, none is seen to be the mistake's",
     },

@@ -1,13 +1,9 @@
-"""Answers to assignment 13, a file for each part."""
+"""Answers to assignment 13, a file for each part: right ones, and slips as edits of them."""
 
-from assignments.a13_looking_inside.answers import (  # noqa: F401 (each fills the bank)
+from assignments.a13_looking_inside.answers import (  # noqa: F401 (each fills the bank, and names mistakes)
     ablate_heads,
     induction_score,
     logit_lens,
     patch_activation,
-    published,
-    slow,
-    wrong_ablate_heads,
-    wrong_patch_activation,
 )
 from assignments.a13_looking_inside.answers.bank import BANK  # noqa: F401

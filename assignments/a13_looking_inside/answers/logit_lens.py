@@ -3,63 +3,228 @@
 import copy
 from itertools import accumulate
 
-import torch
-import torch.nn.functional as F
-
 from assignments.a13_looking_inside.answers.bank import BANK
-from course_utils.evaluation import evaluating
-from course_utils.masks import causal_mask
+from assignments.a13_looking_inside.answers.looking import NAMES, SLOW, leaves_traces
+from assignments.a13_looking_inside.rubric import LENS_MANNERS, ROWS, looking
+from autograder.bank.answers import LOOPS, PRODUCTS
+from autograder.bank.edits import Answers
 
-PART = "logit_lens"
+ANSWERS = Answers(
+    __name__, BANK, looking,
+    """
+    def logit_lens(model, token_ids):
+        mode = evaluating(model)
+        hooked = removed_afterwards
+        mask = causal_mask(token_ids.shape[1])
+        weight = model.embedding.weight  # (V, D)
 
+        def noted(modules, kind="forward"):  # what each of them gives, or is given
+            found = []
+            def note(module, given, result=None):
+                found.append(given[0] if result is None else result)
+            with hooked([(module, kind, note) for module in modules]):
+                model(token_ids)
+            return found[:]  # a hook that stays goes on noting
 
-def streams_of(model, token_ids):
-    x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
-    found = [x]
-    for layer in model.layers:
-        x = layer(x, mask)
-        found.append(x)
-    return found
+        def inputs():
+            return noted([*model.layers, model.norm], "forward_pre")
 
+        def streams():
+            return inputs()
 
-@BANK.right(PART)
-def lens_layer_by_layer(model, token_ids):
-    with evaluating(model):
-        return torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
+        def unembed(x):
+            return model.norm(x) @ weight.T
 
+        def unembedded(found):
+            return [unembed(x) for x in found]
 
-@BANK.right(PART)
-def lens_on_all_streams_at_once(model, token_ids):
-    with evaluating(model):
-        return model.unembed(torch.stack(streams_of(model, token_ids)))
+        def collected(rows):
+            return torch.stack(rows)
 
+        def rows():
+            return collected(unembedded(streams()))
 
-@BANK.right(PART)
-def lens_by_hooks(model, token_ids):
+        return within(mode, rows)
+    """,
+    copy=copy, accumulate=accumulate, **NAMES, **SLOW,
+)  # fmt: skip
+
+# fmt: off
+slip = ANSWERS.slip
+slip("embeddings left out", "def streams(): return inputs()[1:]", ROWS,
+     "The row of the embeddings is missing. Row 0 is what the model would say before any layer.")
+slip("last layer left out", "def streams(): return inputs()[:-1]", ROWS,
+     "The row after the last layer is missing. It is what the model says.")
+slip("embeddings twice", "def streams(): return [inputs()[0], *inputs()[:-1]]", ROWS,
+     "You look at what each layer is given instead of what it gives. Row l is the stream after layer l, and the last "
+     "row is the model's own.")
+slip("embeddings left out, last row twice", "def streams(): return [*inputs()[1:], inputs()[-1]]", ROWS,
+     "The row of the embeddings is missing, and the last row comes twice. Row 0 is what the model would say before "
+     "any layer.")
+slip("mask turned round", "def streams(): return walk(model, model.embed(token_ids), ~mask)", ROWS,
+     "Your mask hides what should be seen, and shows what should be hidden. True = may attend, as `causal_mask` has "
+     "it.")
+slip("words hidden from themselves", "def streams(): return walk(model, model.embed(token_ids), mask.tril(-1))", ROWS,
+     "Your mask hides each word from itself. A word sees what comes before it, and itself.")
+slip("residual added again",
+     "def streams(): return walk(model, model.embed(token_ids), mask, lambda layer, x, mask: x + layer(x, mask))", ROWS,
+     "You add the stream to what a layer gives. A layer gives the whole stream, to which it has added its own part "
+     "already.")
+slip("normed stream passed on", """
+    def streams():
+        normed = lambda layer, x, mask: layer({given}, mask)
+        return walk(model, model.embed(token_ids), mask, normed)
+""", ROWS,
+     "You hand the normed stream to the next layer. Only the logits take the norm, and the next layer is given the "
+     "stream as it is.",
+     each={"given": ("model.norm(x)", "x if layer is model.layers[0] else model.norm(x)")})
+slip("normed stream passed on", """
+    def streams():
+        normed = lambda layer, x, mask: model.norm(layer(x, mask))
+        return walk(model, {first}, mask, normed)
+""", ROWS,
+     "You hand the normed stream to the next layer, and norm it once more for the logits. Only the logits take the "
+     "norm, and the next layer is given the stream as it is.",
+     each={"first": ("model.norm(model.embed(token_ids))", "model.embed(token_ids)")})
+slip("order reversed", "def streams(): return inputs()[::-1]", ROWS,
+     "Your rows come in reverse. Row 0 belongs to the embeddings.")
+slip("attention's outputs for the stream",
+     "def streams(): return [model.embed(token_ids), *noted([layer.w_o for layer in model.layers])]", ROWS,
+     "You look at what attention adds in each layer. The stream is the sum of the embeddings and of all that was "
+     "added so far.")
+slip("feed-forward outputs for the stream",
+     "def streams(): return [model.embed(token_ids), *noted([layer.feed_forward for layer in model.layers])]", ROWS,
+     "You look at what the feed-forward network adds in each layer. The stream is the sum of the embeddings and of "
+     "all that was added so far.")
+slip("each layer's contribution alone", "def streams(): x = torch.stack(inputs()); return [x[0], *x.diff(dim=0)]", ROWS,
+     "You look at what each layer adds, the difference of its output and its input. The stream is its output.")
+slip("middle of the layer", """
+    def streams():
+        return [inputs()[0], *map(torch.add, inputs(), noted([layer.w_o for layer in model.layers]))]
+""", ROWS,
+     "You look at the stream between attention and the feed-forward network. A layer ends after both.")
+slip("normed inputs of the layers",
+     "def streams(): return [*noted([layer.norm1 for layer in model.layers]), inputs()[-1]]", ROWS,
+     "You look at what comes out of `norm1`. The stream itself goes on beside it.")
+slip("mask forgotten", "def streams(): return walk(model, model.embed(token_ids), None)", ROWS,
+     "You call the layers without a mask, so words see what follows them. Each layer is called with the causal mask.")
+slip("every layer reads the embeddings",
+     "def streams(): x = model.embed(token_ids); return [x, *(layer(x, mask) for layer in model.layers)]", ROWS,
+     "Each of your layers is given the embeddings. It is given what the one before gave.")
+slip("first layer again and again", """
+    def streams():
+        return walk(model, model.embed(token_ids), mask, lambda _, x, mask: model.layers[0](x, mask))
+""", ROWS,
+     "You go through the first layer again and again. Each layer has weights of its own.")
+slip("embeddings times √D",
+     "def streams(): x = model.embed(token_ids); return walk(model, x * x.shape[-1] ** 0.5, mask)", ROWS,
+     "You multiply the embeddings by √D, as the transformer of 2017 does. This model takes them as they are; "
+     "`model.embed` gives them.")
+slip("no norm", "def unembedded(found): return [x @ weight.T for x in found]", ROWS,
+     "You leave out the last norm. `model.unembed` takes the norm of the stream first, and so does the model itself.",
+     published=("AlignmentResearch/tuned-lens#56", "The last norm is not found and silently left out."))
+slip("no norm but in the last row",
+     "def unembedded(found): return [*(x @ weight.T for x in found[:-1]), unembed(found[-1])]", ROWS,
+     "Only your last row goes through the norm. Every row does, so that they can be compared.")
+slip("no norm between the first and the last row", """
+    def unembedded(found):
+        return [unembed(found[0]), *(x @ weight.T for x in found[1:-1]), unembed(found[-1])]
+""", ROWS,
+     "Your first and your last row go through the norm, and those between them do not. Every row does, so that they "
+     "can be compared.")
+slip("no norm in the last row", "def unembedded(found): return [*map(unembed, found[:-1]), found[-1] @ weight.T]", ROWS,
+     "Your last row does not go through the norm, so it is not what the model says.")
+slip("no norm in the first row", "def unembedded(found): return [found[0] @ weight.T, *map(unembed, found[1:])]", ROWS,
+     "Your first row does not go through the norm. Every row does, that of the embeddings as well.")
+slip("layer norm for the last norm", """
+    def unembedded(found):
+        return [F.layer_norm(x, x.shape[-1:], model.norm.weight, eps={eps}) @ weight.T for x in found]
+""", ROWS,
+     "You subtract the mean, as layer norm does. The model's last norm is an RMSNorm, which divides by the root of "
+     "the mean square alone; `model.unembed` has it.",
+     each={"eps": (1e-5, 1e-6)})
+slip("embedding reshaped instead of transposed",
+     "def unembedded(found): return [model.norm(x) @ weight.reshape(weight.shape[::-1]) for x in found]", ROWS,
+     "You reshape the embedding to (D, V), which mixes the vectors of different words. Its transpose has the same "
+     "shape and keeps each vector together, `model.embedding.weight.T`.")
+slip("stream for logits", "def unembedded(found): return found", ROWS,
+     "You return the streams, (L + 1, B, T, D). The logits are asked for, which `model.unembed` makes of them.")
+slip("norm applied twice",
+     "def unembedded(found): return [*map(unembed, found[:{n}]), *(unembed(model.norm(x)) for x in found[{n}:])]", ROWS,
+     "The norm is applied twice, since `model.unembed` applies it as well. The last row should be what the model "
+     "says.",
+     each={"n": (0, -1)})
+slip("norms of the layers", """
+    def unembedded(found):
+        own = [layer.{name} for layer in model.layers]
+        return [norm(x) @ weight.T for norm, x in zip({norms}, found, strict=True)]
+""", ROWS,
+     "Your rows go through a norm of a layer instead of the last norm of the model. `model.unembed` takes the right "
+     "one by itself.",
+     each={"name": ("norm1", "norm1", "norm2", "norm2"), "norms": ("[*own, model.norm]", "[model.norm, *own]") * 2})
+slip("a norm of the layers before the last norm", """
+    def unembedded(found):
+        own = [layer.{name} for layer in model.layers]
+        return [unembed(norm(x)) for norm, x in zip({norms}, found, strict=True)]
+""", ROWS,
+     "Your rows go through a norm of a layer first, and then through the last norm of the model. The stream itself "
+     "goes into `model.unembed`, which takes the last norm by itself.",
+     each={"name": ("norm1", "norm2", "norm2"),
+           "norms": ("[nn.Identity(), *own]", "[*own, nn.Identity()]", "[nn.Identity(), *own]")})
+slip("norm without its weight", """
+    def unembedded(found):
+        return [x * torch.rsqrt(x.square().mean(-1, keepdim=True) + model.norm.eps) @ weight.T for x in found]
+""", ROWS,
+     "You divide by the root of the mean square, and leave out the weight of the norm. `model.unembed` does both.",
+     published=("TransformerLensOrg/TransformerLens#1077",
+                "Streams are normed, and the weight of the last norm is not applied to them."))
+slip("probabilities for logits", "def unembedded(found): return [unembed(x).softmax(dim=-1){log} for x in found]", ROWS,
+     "You return probabilities, or their logarithms. The raw logits are asked for, as the model gives them.",
+     each={"log": ("", ".log()")})
+slip("differences between the rows",
+     "def unembedded(found): rows = torch.stack([*map(unembed, found)]); return [rows[0], *rows.diff(dim=0)]", ROWS,
+     "Your rows say what each layer changes in the logits. Row l is the logits after layer l themselves.")
+slip("a list of rows", "def collected(rows): return tuple(rows)", ROWS,
+     "You return a list. Stack its rows to one tensor, (L + 1, B, T, V).")
+slip("layers after sentences", "def collected(rows): return torch.stack(rows, dim={axis})", ROWS,
+     "The axis of the layers comes first, (L + 1, B, T, V).",
+     each={"axis": (1, 2, 3)})
+slip("rows strung together", "def collected(rows): return torch.cat(rows)", ROWS,
+     "The layers have an axis of their own. `torch.stack` makes one, and `torch.cat` does not.")
+slip("last position only", "def collected(rows): return torch.stack([row[:, -1] for row in rows])", ROWS,
+     "You keep the last position alone. All of them are asked for, (L + 1, B, T, V).")
+slip("words for logits", "def collected(rows): return torch.stack(rows).argmax(dim=-1)", ROWS,
+     "You return the most likely words. The logits are asked for.")
+slip("first sentence only", "def collected(rows): return torch.stack([row[0] for row in rows])", ROWS,
+     "You keep the first sentence alone. All of them are asked for, (L + 1, B, T, V).")
+leaves_traces(ANSWERS, LENS_MANNERS)
+slip("float32 always", "return within(mode, rows).float()", LENS_MANNERS,
+     "Your logits are float32 whatever the model is. A float64 model gives float64 logits.")
+
+right = ANSWERS.right
+right("lens_layer_by_layer", "def streams(): return walk(model, model.embed(token_ids), mask)")
+right("lens_on_all_streams_at_once",
+      "def rows(): return model.unembed(torch.stack(walk(model, model.embed(token_ids), mask)))")
+right("lens_by_hooks", """
     rows, hooks = [], []
     modes = [(part, part.training) for part in model.modules()]
     try:
-        hooks.append(model.dropout.register_forward_hook(lambda _, __, x: rows.append(x)))
-        for layer in model.layers:
-            hooks.append(layer.register_forward_hook(lambda _, __, x: rows.append(x)))
+        for part in (model.dropout, *model.layers):
+            hooks.append(part.register_forward_hook(lambda _, __, x: rows.append(x)))
         model.eval()
         model(token_ids)
-        return torch.stack([model.unembed(x) for x in rows]).detach()
+        rows = torch.stack([model.unembed(x) for x in rows]).detach()
     finally:
         for hook in hooks:
             hook.remove()
         for part, training in modes:
             part.training = training
-
-
-@BANK.right(PART)
-def lens_of_inputs_and_the_end(model, token_ids):
-    """What each layer and the last norm are given."""
+    return rows
+""")
+right("lens_of_inputs_and_the_end", """
     seen, hooks = [], []
     for module in (*model.layers, model.norm):
-        hooks.append(
-            module.register_forward_pre_hook(lambda _, given: seen.append(given[0]) and None)
-        )
+        hooks.append(module.register_forward_pre_hook(lambda _, given: seen.append(given[0]) and None))
     try:
         with evaluating(model):
             model(token_ids)
@@ -67,22 +232,19 @@ def lens_of_inputs_and_the_end(model, token_ids):
         for hook in hooks:
             hook.remove()
     with evaluating(model):
-        return torch.stack([model.unembed(x) for x in seen])
-
-
-@BANK.right(PART)
-def lens_of_shorter_models(model, token_ids):
-    """Copies of the model stop after so many layers."""
+        seen = torch.stack([model.unembed(x) for x in seen])
+    return seen
+""")
+# copies of the model stop after so many layers
+right("lens_of_shorter_models", """
     rows = []
     for number in range(len(model.layers) + 1):
         shorter = copy.deepcopy(model).eval()
         shorter.layers = shorter.layers[:number]
         rows.append(shorter(token_ids).detach())
     return torch.stack(rows)
-
-
-@BANK.right(PART)
-def lens_with_layers_taken_off(model, token_ids):
+""")
+right("lens_with_layers_taken_off", """
     layers, rows = model.layers, []
     try:
         with evaluating(model):
@@ -92,563 +254,101 @@ def lens_with_layers_taken_off(model, token_ids):
     finally:
         model.layers = layers
     return torch.cat(rows)
-
-
-@BANK.right(PART)
-def lens_with_its_own_norm(model, token_ids):
-    weight = model.embedding.weight
+""")
+right("lens_with_its_own_norm", """
+    def unembed(x):
+        normed = F.rms_norm(x, (x.shape[-1],), model.norm.weight, 1e-6)
+        return torch.einsum("btd,vd->btv", normed, weight)
+""")
+right("lens_into_a_table", """
+    table = torch.empty((len(model.layers) + 1, *token_ids.shape, len(weight)), dtype=weight.dtype)
     with evaluating(model):
-        rows = []
-        for x in streams_of(model, token_ids):
-            normed = F.rms_norm(x, (x.shape[-1],), model.norm.weight, 1e-6)
-            rows.append(torch.einsum("btd,vd->btv", normed, weight))
-        return torch.stack(rows, dim=0)
-
-
-@BANK.right(PART)
-def lens_into_a_table(model, token_ids):
-    weight = model.embedding.weight
-    shape = len(model.layers) + 1, *token_ids.shape, len(weight)
-    table = torch.empty(shape, dtype=weight.dtype)
-    with evaluating(model):
-        for row, x in zip(table, streams_of(model, token_ids), strict=True):
+        for row, x in zip(table, walk(model, model.embed(token_ids), mask), strict=True):
             row.copy_(model.unembed(x))
     return table
-
-
-@BANK.right(PART)
-def lens_of_sums(model, token_ids):
-    """The stream is the embeddings and all that the layers have added."""
-    with evaluating(model):
-        found = streams_of(model, token_ids)
-        parts = [found[0], *(after - x for x, after in zip(found, found[1:]))]  # noqa: B905, RUF007
+""")
+# the stream is the embeddings and all that the layers have added
+right("lens_of_sums", """
+    def rows():
+        found = walk(model, model.embed(token_ids), mask)
+        parts = [found[0], *(after - x for x, after in zip(found, found[1:]))]
         return model.unembed(torch.stack(parts).cumsum(dim=0))
-
-
-# ------------------------------------------------------------------------------ wrong answers
-
-
-def by_streams(change):
-    """An answer that looks at other streams."""
-
-    def answer(model, token_ids):
-        with evaluating(model):
-            streams = change(model, streams_of(model, token_ids))
-            return torch.stack([model.unembed(x) for x in streams])
-
-    return answer
-
-
-@BANK.wrong(PART, named="embeddings left out")
-def lens_of_layers_alone(model, token_ids):
-    return by_streams(lambda model, streams: streams[1:])(model, token_ids)
-
-
-@BANK.wrong(PART, named="last layer left out")
-def lens_of_what_layers_are_given(model, token_ids):
-    return by_streams(lambda model, streams: streams[:-1])(model, token_ids)
-
-
-@BANK.wrong(PART, named="embeddings twice")
-def lens_one_layer_late(model, token_ids):
-    return by_streams(lambda model, streams: streams[:1] + streams[:-1])(model, token_ids)
-
-
-@BANK.wrong(PART, named="order reversed")
-def lens_from_the_end(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).flip(0)
-
-
-@BANK.wrong(PART, named="embeddings left out, last row twice")
-def lens_with_the_last_stream_twice(model, token_ids):
-    return by_streams(lambda model, streams: streams[1:] + streams[-1:])(model, token_ids)
-
-
-@BANK.wrong(PART, told="right in part")
-def lens_of_running_means(model, token_ids):
-    def means(model, streams):
-        return [sum(streams[: n + 1]) / (n + 1) for n in range(len(streams))]
-
-    return by_streams(means)(model, token_ids)
-
-
-@BANK.wrong(PART, named="each layer's contribution alone")
-def lens_of_differences(model, token_ids):
-    def differences(model, streams):
-        stacked = torch.stack(streams)
-        return torch.cat([stacked[:1], stacked.diff(dim=0)])
-
-    return by_streams(differences)(model, token_ids)
-
-
-@BANK.wrong(PART, named="attention's outputs for the stream")
-def lens_of_w_o(model, token_ids):
-    rows, hooks = [], []
-    for layer in model.layers:
-        hooks.append(layer.w_o.register_forward_hook(lambda _, __, x: rows.append(x)))
-    try:
-        with evaluating(model):
-            rows.append(model.embed(token_ids))
-            model(token_ids)
-            return torch.stack([model.unembed(x) for x in rows])
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-@BANK.wrong(PART, named="middle of the layer")
-def lens_before_the_feed_forward_network(model, token_ids):
-    rows, hooks = [], []
-    for layer in model.layers:
-        hooks.append(layer.norm2.register_forward_pre_hook(lambda _, given: rows.append(given[0])))
-    try:
-        with evaluating(model):
-            rows.append(model.embed(token_ids))
-            model(token_ids)
-            return torch.stack([model.unembed(x) for x in rows])
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-@BANK.wrong(PART, named="mask forgotten")
-def lens_into_the_future(model, token_ids):
-    with evaluating(model):
+""")
+right("lens_by_a_generator", """
+    def rows():
         x = model.embed(token_ids)
-        rows = [model.unembed(x)]
-        for layer in model.layers:
-            x = layer(x)
-            rows.append(model.unembed(x))
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="mask turned round")
-def lens_with_the_mask_upside_down(model, token_ids):
-    with evaluating(model):
-        x = model.embed(token_ids)
-        rows, mask = [model.unembed(x)], ~causal_mask(token_ids.shape[1])
+        yield model.unembed(x).unsqueeze(0)
         for layer in model.layers:
             x = layer(x, mask)
-            rows.append(model.unembed(x))
-        return torch.stack(rows)
+            yield model.unembed(x).unsqueeze(0)
+    return within(mode, lambda: torch.cat([*rows()]))
+""")
+# the rows of the embedding are taken as they are, so the mode of the model is never touched
+right("lens_past_the_dropout", """
+    mask = token_ids.new_ones((token_ids.shape[1],) * 2).tril().bool()
+    normed = torch.stack([model.norm(x) for x in walk(model, model.embedding(token_ids), mask)])
+    return torch.einsum("lbtd,vd->lbtv", normed, weight)
+""")
+right("lens_by_accumulation", """
+    def rows():
+        streams = accumulate(model.layers, lambda x, layer: layer(x, mask), initial=model.embed(token_ids))
+        return torch.cat([model.unembed(x)[None] for x in streams])
+""")
+for name, way, slow in (("lens_number_by_number", "Numbers", LOOPS), ("lens_by_products", "Products", PRODUCTS)):
+    right(name, f"""
+    def rows():
+        streams = walk(model, {way}.embed(model.embedding, token_ids), None, lambda layer, x, _: after({way}, layer, x))
+        return torch.stack([logits_of({way}, model, x) for x in streams])
+""", slow=slow)
 
-
-@BANK.wrong(PART, named="words hidden from themselves")
-def lens_with_the_diagonal_hidden(model, token_ids):
-    T = token_ids.shape[1]
-    with evaluating(model):
-        x = model.embed(token_ids)
-        rows, mask = [model.unembed(x)], torch.ones(T, T, dtype=torch.bool).tril(-1)
-        for layer in model.layers:
-            x = layer(x, mask)
-            rows.append(model.unembed(x))
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="every layer reads the embeddings")
-def lens_of_layers_side_by_side(model, token_ids):
-    with evaluating(model):
-        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
-        return torch.stack(
-            [model.unembed(x)] + [model.unembed(layer(x, mask)) for layer in model.layers]
-        )
-
-
-@BANK.wrong(PART, named="embeddings times √D")
-def lens_of_2017(model, token_ids):
-    with evaluating(model):
-        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
-        x = x * x.shape[-1] ** 0.5
-        rows = [model.unembed(x)]
-        for layer in model.layers:
-            x = layer(x, mask)
-            rows.append(model.unembed(x))
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, told="stops with RuntimeError")
-def lens_of_ids(model, token_ids):
-    with evaluating(model):
-        return torch.stack([model(token_ids), *(layer(token_ids) for layer in model.layers)])
-
-
-def by_reading(read):
-    """An answer that turns streams into logits otherwise."""
-
-    def answer(model, token_ids):
-        with evaluating(model):
-            return torch.stack([read(model, x) for x in streams_of(model, token_ids)])
-
-    return answer
-
-
-@BANK.wrong(PART, named="no norm but in the last row")
-def lens_normed_at_the_end(model, token_ids):
-    with evaluating(model):
-        streams = streams_of(model, token_ids)
-        rows = [F.linear(x, model.embedding.weight) for x in streams]
-        rows[-1] = model.unembed(streams[-1])
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="norm applied twice")
-def lens_normed_twice(model, token_ids):
-    return by_reading(lambda model, x: model.unembed(model.norm(x)))(model, token_ids)
-
-
-@BANK.wrong(PART, named="norms of the layers")
-def lens_with_each_layers_norm(model, token_ids):
-    with evaluating(model):
-        norms = [layer.norm1 for layer in model.layers] + [model.norm]
-        rows = [
-            norm(x) @ model.embedding.weight.T
-            for norm, x in zip(norms, streams_of(model, token_ids), strict=True)
-        ]
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="layer norm for the last norm")
-def lens_with_layer_norm(model, token_ids):
-    def read(model, x):
-        normed = F.layer_norm(x, x.shape[-1:], model.norm.weight)
-        return normed @ model.embedding.weight.T
-
-    return by_reading(read)(model, token_ids)
-
-
-@BANK.wrong(PART)
-def lens_of_cosines(model, token_ids):
-    def read(model, x):
-        return F.normalize(x, dim=-1) @ F.normalize(model.embedding.weight, dim=-1).T
-
-    return by_reading(read)(model, token_ids)
-
-
-@BANK.wrong(PART)
-def lens_of_distances(model, token_ids):
-    def read(model, x):
-        return -torch.cdist(x, model.embedding.weight.expand(len(x), -1, -1))
-
-    return by_reading(read)(model, token_ids)
-
-
-@BANK.wrong(PART, named="probabilities for logits")
-def lens_of_probabilities(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).softmax(-1)
-
-
-@BANK.wrong(PART, named="probabilities for logits")
-def lens_of_log_probabilities(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).log_softmax(-1)
-
-
-@BANK.wrong(PART)
-def lens_of_probabilities_of_places(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).softmax(dim=2)
-
-
-@BANK.wrong(PART, named="words for logits")
-def lens_of_words(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).argmax(-1)
-
-
-@BANK.wrong(PART, named="a list of rows")
-def lens_in_a_list(model, token_ids):
-    return list(lens_layer_by_layer(model, token_ids))
-
-
-@BANK.wrong(PART, told="results in a dict")
-def lens_in_a_dictionary(model, token_ids):
-    return dict(enumerate(lens_layer_by_layer(model, token_ids)))
-
-
-@BANK.wrong(PART, named="layers after sentences")
-def lens_by_sentences(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).transpose(0, 1)
-
-
-@BANK.wrong(PART, named="layers after sentences")
-def lens_with_layers_last(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).movedim(0, -1)
-
-
-@BANK.wrong(PART, named="rows strung together")
-def lens_by_cat(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).flatten(0, 1)
-
-
-@BANK.wrong(PART, named="last position only")
-def lens_at_the_end_of_the_text(model, token_ids):
-    return lens_layer_by_layer(model, token_ids)[:, :, -1]
-
-
-@BANK.wrong(PART, told="right numbers in another shape")
-def lens_averaged_over_places(model, token_ids):
-    return lens_layer_by_layer(model, token_ids).mean(dim=2)
-
-
-@BANK.wrong(PART, named="first sentence only")
-def lens_of_sentence_zero(model, token_ids):
-    return lens_layer_by_layer(model, token_ids)[:, 0]
-
-
-@BANK.wrong(PART, told="right numbers in another shape")
-def lens_of_the_last_row(model, token_ids):
-    with evaluating(model):
-        return model(token_ids)
-
-
-@BANK.wrong(PART, named="run in train mode")
-@torch.no_grad()
-def lens_awake(model, token_ids):
-    return torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
-
-
-@BANK.wrong(PART, named="run in train mode")
-def lens_of_an_embedding_that_drops(model, token_ids):
-    """The embeddings are taken before the model is in eval mode."""
-    mask = causal_mask(token_ids.shape[1])
+wrong = ANSWERS.wrong
+wrong("all_streams_with_the_last_ones_scale", """
+    def rows():
+        streams = torch.stack(inputs())
+        scale = torch.rsqrt(streams[-1].square().mean(-1, keepdim=True) + model.norm.eps)
+        return (streams * scale * model.norm.weight) @ weight.T
+""", told="each row has a factor of its own",
+      published=("TransformerLensOrg/TransformerLens#1076",
+                 "All streams are divided by the root mean square of the last one, kept from the forward pass."))
+wrong("lens_of_running_means", "def streams(): return [sum(inputs()[:n]) / n for n in range(1, len(inputs()) + 1)]",
+      told="right in part")
+wrong("lens_of_ids",
+      "def rows(): return torch.stack([model(token_ids), *(layer(token_ids) for layer in model.layers)])",
+      told="stops with RuntimeError")
+wrong("lens_of_cosines", "def unembed(x): return F.normalize(x, dim=-1) @ F.normalize(weight, dim=-1).T")
+wrong("lens_of_distances", "def unembed(x): return -torch.cdist(x, weight.expand(len(x), -1, -1))")
+wrong("lens_of_probabilities_of_places", "return within(mode, rows).softmax(dim=2)")
+wrong("lens_in_a_dictionary", "return dict(enumerate(within(mode, rows)))", told="results in a dict")
+wrong("lens_averaged_over_places", "return within(mode, rows).mean(dim=2)", told="right numbers in another shape")
+wrong("lens_of_the_last_row", "return within(mode, lambda: model(token_ids))", told="right numbers in another shape")
+# the embeddings are taken before the model is in eval mode
+wrong("lens_of_an_embedding_that_drops", """
     x = model.embed(token_ids)
-    with evaluating(model):
-        rows = [model.unembed(x)]
-        for layer in model.layers:
-            x = layer(x, mask)
-            rows.append(model.unembed(x))
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="model left in eval mode")
-def lens_and_asleep(model, token_ids):
-    model.eval()
-    with torch.no_grad():
-        return torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
-
-
-@BANK.wrong(PART, named="all parts in train mode afterwards")
-def lens_and_woken(model, token_ids):
-    model.eval()
-    try:
-        return torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
-    finally:
-        model.train()
-
-
-@BANK.wrong(PART, named="left in eval mode after an error")
-def lens_with_modes_given_back_at_the_end(model, token_ids):
-    modes = {part: part.training for part in model.modules()}
-    model.eval()
-    rows = torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
-    for part, training in modes.items():
-        part.training = training
-    return rows
-
-
-@BANK.wrong(PART, named="hook left after an error")
-def lens_with_hooks_taken_off_at_the_end(model, token_ids):
-    rows = []
-    hooks = [model.dropout.register_forward_hook(lambda _, __, x: rows.append(x))]
-    hooks += [
-        layer.register_forward_hook(lambda _, __, x: rows.append(x)) for layer in model.layers
-    ]
-    with evaluating(model):
-        model(token_ids)
-        for hook in hooks:
-            hook.remove()
-        return torch.stack([model.unembed(x) for x in rows])
-
-
-@BANK.wrong(PART, told="wrong where something that it calls stops with an error")
-def lens_with_layers_left_off(model, token_ids):
-    """Where the model stops with an error, its layers are not put back."""
-    layers, rows = model.layers, []
-    with evaluating(model):
+    def streams():
+        return walk(model, x, mask)
+""", named="run in train mode")
+wrong("lens_with_layers_left_off", """
+    def rows():
+        layers, found = model.layers, []
         for number in range(len(layers) + 1):
             model.layers = layers[:number]
-            rows.append(model(token_ids))
-    model.layers = layers
-    return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="float32 always")
-def lens_into_an_empty_table(model, token_ids):
-    shape = len(model.layers) + 1, *token_ids.shape, len(model.embedding.weight)
-    table = torch.zeros(shape)
-    table.copy_(lens_layer_by_layer(model, token_ids))
-    return table
-
-
-@BANK.wrong(PART, told="left in the model")
-def lens_that_remembers(model, token_ids):
-    """The first rows are kept on the model."""
-    if not hasattr(model, "seen_rows"):
-        model.seen_rows = lens_layer_by_layer(model, token_ids)
-    return model.seen_rows
-
-
-@BANK.right(PART)
-def lens_by_a_generator(model, token_ids):
-    def walk():
-        x = model.embed(token_ids)
-        yield x
-        for layer in model.layers:
-            x = layer(x, causal_mask(token_ids.shape[-1]))
-            yield x
-
-    with evaluating(model):
-        return torch.cat([model.unembed(x).unsqueeze(0) for x in walk()])
-
-
-@BANK.right(PART)
-def lens_past_the_dropout(model, token_ids):
-    """The rows of the embedding are taken as they are, so the mode of the model is never touched."""
-    mask = token_ids.new_ones((token_ids.shape[1],) * 2).tril().bool()
-    streams = [model.embedding(token_ids)]
-    for layer in model.layers:
-        streams.append(layer(streams[-1], mask))
-    normed = torch.stack([model.norm(x) for x in streams])
-    return torch.einsum("lbtd,vd->lbtv", normed, model.embedding.weight)
-
-
-@BANK.wrong(PART, named="no norm in the first row")
-def lens_that_begins_with_dot_products(model, token_ids):
-    with evaluating(model):
-        first, *streams = streams_of(model, token_ids)
-        rows = [first @ model.embedding.weight.T, *(model.unembed(x) for x in streams)]
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="layer norm for the last norm")
-def lens_with_layer_norm_and_its_weight(model, token_ids):
-    def read(x):
-        centred = F.layer_norm(x, x.shape[-1:], model.norm.weight, eps=model.norm.eps)
-        return centred @ model.embedding.weight.T
-
-    with evaluating(model):
-        return torch.stack([read(x) for x in streams_of(model, token_ids)])
-
-
-@BANK.wrong(PART, named="embedding reshaped instead of transposed")
-def lens_with_a_view_of_the_embedding(model, token_ids):
-    with evaluating(model):
-        x, weight = torch.stack(streams_of(model, token_ids)), model.embedding.weight
-        return model.norm(x) @ weight.view(weight.shape[1], weight.shape[0])
-
-
-@BANK.wrong(PART, named="stream for logits")
-def lens_that_does_not_read(model, token_ids):
-    with evaluating(model):
-        return torch.stack(streams_of(model, token_ids))
-
-
-@BANK.wrong(PART, named="residual added again")
-def lens_with_a_residual_of_its_own(model, token_ids):
-    with evaluating(model):
-        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
-        rows = [model.unembed(x)]
-        for layer in model.layers:
-            x = x + layer(x, mask)
-            rows.append(model.unembed(x))
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="normed stream passed on")
-def lens_that_keeps_the_norm(model, token_ids):
-    with evaluating(model):
-        x, mask = model.norm(model.embed(token_ids)), causal_mask(token_ids.shape[1])
-        rows = [x @ model.embedding.weight.T]
-        for layer in model.layers:
-            x = model.norm(layer(x, mask))
-            rows.append(x @ model.embedding.weight.T)
-        return torch.stack(rows)
-
-
-@BANK.wrong(PART, named="all parts in train mode afterwards")
-def lens_and_woken_at_the_end(model, token_ids):
-    model.eval()
-    with torch.no_grad():
-        rows = torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
-    model.train()
-    return rows
-
-
-@BANK.wrong(PART, named="the model's own mode given to all its parts")
-def lens_with_one_mode_given_back_at_the_end(model, token_ids):
-    was = model.training
-    model.eval()
-    with torch.no_grad():
-        rows = torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
-    model.train(was)
-    return rows
-
-
-@BANK.wrong(PART, told="wrong where something that it calls stops with an error")
-def lens_with_an_identity_left_after_an_error(model, token_ids):
-    """The last norm is taken out, so that the model gives its stream, and put back at the end."""
-    streams = []
-    with evaluating(model):
-        norm, model.norm = model.norm, torch.nn.Identity()
-        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
-        for layer in model.layers:
-            streams.append(x)
-            x = layer(x, mask)
+            found.append(model(token_ids))
+        model.layers = layers
+        return torch.stack(found)
+""", told="wrong where something that it calls stops with an error")
+# the last norm is taken out, so that the model gives its stream, and put back at the end
+wrong("lens_with_an_identity_left_after_an_error", """
+    def streams():
+        norm, model.norm = model.norm, nn.Identity()
+        found = walk(model, model.embed(token_ids), mask)
         model.norm = norm
-        return torch.stack([model.unembed(x) for x in (*streams, x)])
-
-
-@BANK.wrong(PART, named="no norm between the first and the last row")
-def lens_raw_on_the_way(model, token_ids):
-    logits = lens_layer_by_layer(model, token_ids)
-    with evaluating(model):
-        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
-        for number, layer in enumerate(model.layers[:-1], 1):
-            x = layer(x, mask)
-            logits[number] = x @ model.embedding.weight.T
-    return logits
-
-
-@BANK.wrong(PART, named="normed stream passed on")
-def lens_with_normed_streams(model, token_ids):
-    with evaluating(model):
-        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
-        rows = [model.unembed(x)]
-        for layer in model.layers:
-            x = model.norm(layer(x, mask))
-            rows.append(model.unembed(x))
-    return torch.stack(rows)
-
-
-@BANK.wrong(PART, told="left in the model")
-def lens_with_rows_on_the_model(model, token_ids):
-    model.rows = lens_layer_by_layer(model, token_ids)
-    return model.rows
-
-
-@BANK.wrong(PART, told="left in the model")
-def lens_through_frozen_weights(model, token_ids):
-    return lens_layer_by_layer(model.requires_grad_(False), token_ids)
-
-
-@BANK.right(PART)
-def lens_by_accumulation(model, token_ids):
-    mask = causal_mask(token_ids.shape[1])
-    with evaluating(model):
-        streams = accumulate(
-            model.layers, lambda x, layer: layer(x, mask), initial=model.embed(token_ids)
-        )
-        return torch.cat([model.unembed(x)[None] for x in streams])
-
-
-@BANK.wrong(PART, named="norms of the layers")
-def lens_with_the_norm_at_the_entrance(model, token_ids):
-    with evaluating(model):
-        first, *others = streams_of(model, token_ids)
-        rows = [layer.norm1(x) for layer, x in zip(model.layers, others, strict=True)]
-        return torch.stack([model.norm(first), *rows]) @ model.embedding.weight.T
-
-
-@BANK.wrong(PART, named="a norm of the layers before the last norm")
-def lens_with_two_norms(model, token_ids):
-    with evaluating(model):
-        first, *others = streams_of(model, token_ids)
-        rows = [layer.norm2(x) for layer, x in zip(model.layers, others, strict=True)]
-        return model.unembed(torch.stack([first, *rows]))
+        return found
+""", told="wrong where something that it calls stops with an error")
+# the first rows are kept on the model
+wrong("lens_that_remembers", """
+    if not hasattr(model, "seen_rows"):
+        model.seen_rows = within(mode, rows)
+    return model.seen_rows
+""", told="left in the model")
+wrong("lens_with_rows_on_the_model", "model.rows = within(mode, rows); return model.rows", told="left in the model")
+wrong("lens_through_frozen_weights", "model = model.requires_grad_(False)", told="left in the model")
