@@ -21,7 +21,7 @@ from assignments.a8_transformer_layer.rubric import (
     encoder_layer,
 )
 from assignments.common import slow
-from assignments.common.layers import PostNorm
+from assignments.common.layers import LibraryAttention, PostNorm
 from autograder.bank.answers import LOOPS, PRODUCTS
 from autograder.bank.careless import careless
 from autograder.bank.edits import Answers
@@ -34,23 +34,6 @@ DROPPED = (
     "output alone, before the residual is added and before the norm."
 )
 NETWORKS = {given.code.__name__: given.code for given in BANK.answers}
-
-
-class LibraryAttention(MultiHeadAttention):
-    """The heads by PyTorch's function, whose results for empty rows are corrected afterwards."""
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for linear, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
-        )
-        if mask is None:
-            heads = F.scaled_dot_product_attention(q, k, v)
-        else:
-            mask = mask.expand(*q.shape[:3], k.shape[2])
-            seen = mask.any(-1, keepdim=True)
-            heads = F.scaled_dot_product_attention(q, k, v, mask | ~seen) * seen
-        return self.w_o(heads.transpose(1, 2).flatten(2)), None
 
 
 class AddAndNorm(nn.Module):
