@@ -47,13 +47,15 @@ def _lines(assignment: str, part: Any) -> Iterator[tuple[str, bool]]:
         MISTAKE,
         PAIR,
         RIGHT,
+        WRONG,
         ours_may_answer,
+        outcome_of,
         tried_of,
         verdict_on,
     )
 
     tried = [(RIGHT, "the reference", (), None, part.reference), *tried_of(assignment, part)]
-    for kind, called, names, _, code in tried:
+    for kind, called, names, told_of, code in tried:
         if kind == PAIR:
             continue
         with ours_may_answer():
@@ -71,6 +73,8 @@ def _lines(assignment: str, part: Any) -> Iterator[tuple[str, bool]]:
             why = f"this mistake should cost {_costs(part, called):g}"
         elif names and not set(found) & set(names):
             why = f"expected the name '{', '.join(sorted(names))}'"
+        elif kind == WRONG and outcome_of(assignment, part, kind, verdict, names, told_of).misled:
+            why = "it is told what its author has not said to be true of it"
         told = found or [name for name, _ in verdict.relations]
         sentences = [text for _, text in (verdict.mistakes or verdict.relations)]
         yield (

@@ -174,7 +174,7 @@ class Answers:
             )
             edits = self.edits_in(text)
             answer = self.made(_identifier(called), edits)
-            slip = Slip(called, answer, said, None, steps, costs_more, self, edits)
+            slip = Slip(called, answer, said, steps, costs_more, self, edits)
             self.part.mistakes.append(slip)
             if published:
                 self.wrong(_identifier(called), text, named=called, published=published)

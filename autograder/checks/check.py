@@ -7,11 +7,10 @@ people give, each with the sentence that its author reads, stand in a file of th
     ROWS = weights.step("each row sums to one", 1, sentence(T=5, D=3), judge=rows_rank)
     weights.manners(1, sentence(T=7, D=4))
 
-    @weights.mistakes_in(Weighing.share, costs=ROWS)
-    class WeightsShare:
-        def softmax_over_the_columns(self, scores):
-            \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
-            return scores.softmax(dim=0)
+    @weights.mistake("softmax over the columns", costs=ROWS)
+    def softmax_over_the_columns(x):
+        \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
+        return (x @ x.T).softmax(dim=0)
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from typing import Any, TypeVar
 from autograder.checks.cases import Case, Judge, Step
 from autograder.checks.compare import values_agree
 from autograder.checks.course import NO_COURSE, Course, Letter
-from autograder.checks.mistakes import Mistake, class_of, mistakes_of, plain
+from autograder.checks.mistakes import Mistake, plain
 
 Answer = TypeVar("Answer", bound=Callable[..., Any])
-Group = TypeVar("Group", bound=type)
 
 HINT = re.compile(r"<details><summary>Hint</summary>(.*?)</details>", re.DOTALL)
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
@@ -56,8 +54,6 @@ class Part:
         letters, charge_once: of the course that loads it and sets them, see `Course`.
         example: a case of few numbers, in eval mode, for which students who have earned everything
             are asked about their own code; None if they are not.
-        in_steps: the right answer in steps, of which mistakes take one in another way. It is one
-            class, so that two mistakes can be made at once.
     """
 
     def __init__(
@@ -76,7 +72,6 @@ class Part:
         self.steps: list[Step] = []
         self.mistakes: list[Mistake] = []
         self.example: Case | None = None
-        self.in_steps: type | None = None
         self.letters: Mapping[str, Letter] = {}
         self.charge_once = True
 
@@ -133,8 +128,8 @@ class Part:
     ) -> Callable[[Answer], Answer]:
         """Give a whole wrong answer a name; its docstring is what the student reads, or ``message``.
 
-        Wrong ways to take a single step stand together, see `mistakes_in`. The decorated function
-        or class stays as it is. ``costs`` and ``costs_more`` are those of a `Mistake`.
+        The decorated function or class stays as it is. ``costs`` and ``costs_more`` are those of a `Mistake`.
+        `autograder.bank.edits` makes mistakes of single steps.
 
         Raises:
             ValueError: it has no docstring of its own, and there is no ``message``.
@@ -148,53 +143,9 @@ class Part:
                     f"the mistake '{name}' of {self.name} has nothing to say: give "
                     f"{answer.__name__} a docstring, which its author will read, or `says`"
                 )
-            self.mistakes.append(Mistake.made_by(answer, name, sentence, costs, costs_more))
+            steps = costs if isinstance(costs, tuple) else (costs,)
+            self.mistakes.append(Mistake(name, answer, sentence, steps, costs_more))
             return answer
-
-        return remember
-
-    def mistakes_in(
-        self,
-        step: Callable[..., Any],
-        costs: Step | tuple[Step, ...] = (),
-        of: type | None = None,
-    ) -> Callable[[Group], Group]:
-        """Give names to wrong ways to take one step: each function of the class is one of them.
-
-        Args:
-            step: the method whose place the functions take, of the right answer in steps, which is
-                a `Steps` or a module.
-            costs: steps of this part, see `Mistake`.
-            of: the right answer, where it inherits the step.
-
-        Raises:
-            ValueError: as in `mistakes_of`; or the step is of another class than those before it;
-                or a function's name says the same as an earlier mistake with another sentence, and
-                @called does not say that this is meant.
-        """
-        base = of or class_of(step)
-        if getattr(base, step.__name__, None) is not step:
-            raise ValueError(f"{base.__name__} has no step `{step.__qualname__}`")
-        self.in_steps = self.in_steps or base
-        if base is not self.in_steps:
-            raise ValueError(
-                f"`{step.__qualname__}` is a step of {base.__name__}, and mistakes of {self.name} "
-                f"are made in {self.in_steps.__name__}; for a step that is inherited, say whose it "
-                "is with `of=`"
-            )
-
-        def remember(group: Group) -> Group:
-            for function, made in mistakes_of(group, base, step, costs):
-                meant = "called" in vars(function)
-                for new in made:
-                    message = {old.message for old in self.mistakes if old.name == new.name}
-                    if message - {new.message} and not meant:
-                        raise ValueError(
-                            f"{self.name} has a mistake '{new.name}' that says something else: "
-                            f"give {function.__qualname__} another name, or this one with @called"
-                        )
-                self.mistakes += made
-            return group
 
         return remember
 

@@ -25,13 +25,8 @@ REQUIREMENTS = "requirements.txt"
 COURSE = "course.txt"  # the name of the package that holds the assignments
 ENGINE = Path(__file__).resolve().parent.parent
 LOCKED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
-LEFT_OUT = ("__pycache__", "notebook.py", "*.egg-info")
-
-
-def stays_behind(folder: str, names: list[str]) -> set[str]:
-    """What no check needs of a folder: texts with answers, and a bank beside which mistakes have files of their own."""
-    bank = {"answers"} if {"mistakes", "mistakes.py"}.intersection(names) else set()
-    return bank | shutil.ignore_patterns(*LEFT_OUT)(folder, names)
+# what no check needs of a folder: texts with answers
+stays_behind = shutil.ignore_patterns("__pycache__", "notebook.py", "*.egg-info")
 
 
 def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> None:

@@ -26,7 +26,7 @@ def page(tmp_path):
 def test_an_assignment_has_its_files_and_its_line(page, tmp_path):
     found = lay_out(tmp_path, "assignment", ASSIGNMENT)
     assert {path.name for path in found} == {
-        "__init__.py", "notebook.py", "rubric.py", "mistakes.py", "answers.py", "COVERAGE.md",
+        "__init__.py", "notebook.py", "rubric.py", "answers.py", "COVERAGE.md",
     }  # fmt: skip
     for path in found:
         text = path.read_text(encoding="utf-8")

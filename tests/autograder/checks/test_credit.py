@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from autograder.bank.answers import Bank
+from autograder.bank.edits import Answers
 from autograder.bank.measure import attempts_at
 from autograder.checks.cases import Build, Case
 from autograder.checks.check import Part
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import diagnosis_of
-from autograder.checks.mistakes import Steps
 from autograder.checks.verdicts import Waived
 
 
@@ -186,37 +187,23 @@ def test_weights_that_cannot_be_set_show_nothing_that_is_right(trained_part):
     assert lost(part, without_weights) == ["its numbers", "any size"]
 
 
-class Shares(Steps):
-    """`scaled_shares` in steps, which also refuses what has no columns."""
-
-    def answer(self, x):
-        self.refuse(x)
-        return self.scaled(x).softmax(dim=-1)
-
-    def refuse(self, x):
-        if not x.shape[-1]:
-            raise ValueError("0 columns")
-
-    def scaled(self, x):
-        return x / x.shape[-1] ** 0.5
+SHARES = """
+    def shares(x):
+        columns = "0 columns"
+        refuse(x, columns)
+        scaled = x / x.shape[-1] ** 0.5
+        return scaled.softmax(dim=-1)
+"""
 
 
-class SharesRefuse:
-    def error_without_the_number(self, x):
-        """The number is missing."""
-        if not x.shape[-1]:
-            raise ValueError("no columns")
-
-
-class SharesScaled:
-    def no_scale(self, x):
-        """Divide by √D."""
-        return x
+def refuse(x, message):
+    if not x.shape[-1]:
+        raise ValueError(message)
 
 
 @pytest.mark.parametrize("costs", [[], [0], [1]])
 def test_each_of_two_mistakes_costs_what_it_would_cost_alone(costs):
-    part = Part("shares(x (T, D)) -> z (T, D)", Shares.function(), ("lecture 0", "link"))
+    part = Part("shares(x (T, D)) -> z (T, D)", scaled_shares, ("lecture 0", "link"))
     steps = [
         part.step("the scale", 1, case(3, 4)),
         part.step("any size", 1, case(2, 9), case(5, 3)),
@@ -224,8 +211,10 @@ def test_each_of_two_mistakes_costs_what_it_would_cost_alone(costs):
         part.step("other sizes", 1, case(7, 2)),
     ]
     about = tuple(steps[number] for number in costs)
-    part.mistakes_in(Shares.scaled, costs=about)(SharesScaled)
-    part.mistakes_in(Shares.refuse)(SharesRefuse)
+    answers = Answers(__name__, Bank("a1"), part, SHARES, refuse=refuse)
+    part.reference = answers.code
+    answers.slip("no scale", "scaled = x", about, "Divide by √D.")
+    answers.slip("error without the number", "columns = 'no columns'", (), "The number is missing.")
     of_scale, of_error = part.mistakes
     both = of_scale.together_with(of_error)
     for_the_scale = about or (steps[0],)

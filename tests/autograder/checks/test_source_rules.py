@@ -38,7 +38,7 @@ def used(*cells):
         ["def part(q):\n    return getattr(F, f\"scaled_dot_{'product'}_attention\")(q)"],
         ["def part(q):\n    exec('import ' + 'course' + '_utils.masks')"],
         ["from assignments import load", "def part(q):\n    return load('a2_self_attention')"],
-        ["def part(q):\n    import assignments.a2_self_attention.mistakes as m\n    return m"],
+        ["def part(q):\n    import assignments.a2_self_attention.rubric as m\n    return m"],
         ["def part(q):\n    return importlib.import_module('assignments.a2_self_attention.answers')"],
         ["def part(q):\n    exec('from assignments import load')"],
         ["def part(q):\n    return __import__('autograder')"],
