@@ -69,8 +69,8 @@ def _lines(assignment: str, part: Any) -> Iterator[tuple[str, bool]]:
             why = "a wrong answer keeps all points"
         elif kind == MISTAKE and called not in found:
             why = "a mistake is not called by its name"
-        elif kind == MISTAKE and _costs(part, called) not in (None, part.points - verdict.earned):
-            why = f"this mistake should cost {_costs(part, called):g}"
+        elif kind == MISTAKE and part.points - verdict.earned > _costs(part, called):
+            why = f"this mistake should cost {_costs(part, called):g} at most"
         elif names and not set(found) & set(names):
             why = f"expected the name '{', '.join(sorted(names))}'"
         elif kind == WRONG and outcome_of(assignment, part, kind, verdict, names, told_of).misled:
@@ -95,9 +95,9 @@ def _lines(assignment: str, part: Any) -> Iterator[tuple[str, bool]]:
         )
 
 
-def _costs(part: Any, name: str) -> float | None:
-    """What the first mistake of a name says that it costs; None where its author has not said."""
-    mistake = part.named(name)[0]
-    if not mistake.costs or mistake.costs_more:
-        return None
-    return sum(step.points for step in mistake.costs)
+def _costs(part: Any, name: str) -> float:
+    """What mistakes of a name say that they cost at most; the whole part where their author has not said."""
+    mistakes = part.named(name)
+    if not all(one.costs for one in mistakes) or any(one.costs_more for one in mistakes):
+        return float(part.points)
+    return max(float(sum(step.points for step in one.costs)) for one in mistakes)
