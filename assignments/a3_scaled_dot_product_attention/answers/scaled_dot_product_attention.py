@@ -268,9 +268,12 @@ right("attention_flattened_for_bmm", """
     q, k, v = (item.reshape(-1, *item.shape[-2:]) for item in (query, key, value))
     scores = torch.bmm(q, k.transpose(1, 2)).reshape(*leading, queries, keys)
     scores = scores / torch.sqrt(torch.tensor(width))
-    visible = torch.broadcast_to(torch.tensor(True) if mask is None else mask, scores.shape)
-    scores[~visible] = -torch.inf
-    weights = scores.softmax(dim=-1).where(visible, 0)
+    if mask is not None:
+        visible = torch.broadcast_to(mask, scores.shape)
+        scores[~visible] = -torch.inf
+    weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights.where(visible, 0)
     output = torch.bmm(weights.reshape(-1, queries, keys), v).reshape(*leading, queries, value.shape[-1])
 """)
 right("attention_by_logarithms", """
@@ -304,10 +307,11 @@ right("attention_sentence_by_sentence", """
     outputs = query.new_zeros(*query.shape[:-1], value.shape[-1])
     all_weights = query.new_zeros(*query.shape[:-1], key.shape[-2])
     for index in np.ndindex(*leading):
-        one = query[index] @ key[index].T / key.shape[-1] ** 0.5
-        hidden = None if mask is None else mask[index]
-        all_weights[index] = filled(filled(one, hidden).softmax(-1), hidden, 0.0)
-        outputs[index] = all_weights[index].clone() @ value[index]
+        own_mask = None if mask is None else mask[index]
+        own = filled(query[index] @ key[index].T / key.shape[-1] ** 0.5, own_mask)
+        own = filled(own.softmax(-1), own_mask, 0.0)
+        all_weights[index] = own
+        outputs[index] = own @ value[index]
     return outputs, all_weights
 """)
 right("attention_with_the_lowest_number", """

@@ -156,7 +156,13 @@ right("softmax_in_two_lines", """
     e = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 """)
-right("softmax_along_slices", "return np.apply_along_axis(lambda row: row_softmax(row), axis, scores)")
+right("softmax_along_slices", """
+    def one_row(row):
+        e = np.exp(row - row.max())
+        return e / e.sum()
+
+    return np.apply_along_axis(one_row, axis, scores)
+""")
 right("softmax_by_logarithms",
       "return np.exp(scores - np.expand_dims(np.logaddexp.reduce(scores, axis=axis), axis))")
 right("softmax_by_a_loop_over_rows", """
@@ -178,15 +184,14 @@ right("softmax_in_place_on_a_copy", """
 """)
 right("softmax_by_pairs", """
     moved = np.moveaxis(scores, axis, -1)
-    with np.errstate(all="ignore"):
-        distances = moved[..., None, :] - moved[..., :, None]
-        distances = np.where(np.isnan(distances), np.inf, distances)
-        sums = np.exp(distances).sum(axis=-1)
-    return np.moveaxis(1 / sums, -1, axis)
+    distances = moved[..., None, :] - moved[..., :, None]
+    distances = np.where(np.isnan(distances), np.inf, distances)
+    return np.moveaxis(1 / np.exp(distances).sum(axis=-1), -1, axis)
 """)
 right("softmax_with_ufuncs", """
     shifted = np.subtract(scores, np.amax(scores, axis, keepdims=True))
-    return np.divide(np.exp(shifted), np.sum(np.exp(shifted), axis, keepdims=True))
+    whole = np.sum(powers, axis, keepdims=True)
+    weights = np.divide(powers, whole)
 """)
 right("softmax_through_torch_arithmetic", """
     values = torch.from_numpy(np.ascontiguousarray(scores))
