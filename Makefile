@@ -3,7 +3,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author classroom test test-all test-long test-slow bench lint build figures sample grade feedback-zip handout
+.PHONY: help setup lab author classroom check test test-all test-long test-slow bench lint build figures sample grade feedback-zip handout
 .PHONY: plan solutions-handout accuracy lock pdf questions site slides new-assignment new-lecture
 
 help:  ## list the jobs
@@ -39,6 +39,10 @@ test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 an
 
 lint: setup  ## ruff, mypy and the grader's import rules on all Python; Prettier and ESLint on what browsers run
 	@ruff check . && ruff format --check . && mypy && lint-imports && python -m tools.web_style
+
+check: setup  ## what a change of one assignment, lecture or figure can break, in about a minute (ONLY=a5, 06, soft_lookup)
+	@$(if $(ONLY),,$(error say which: make check ONLY=a5))
+	@$(BIN)/python tools/check.py $(ONLY)
 
 build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one, EXECUTE=no where lectures changed in text alone)
 	@$(BIN)/python sources/build.py $(if $(filter no,$(EXECUTE)),--keep-outputs) $(ONLY)
