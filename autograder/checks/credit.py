@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from autograder.arrays import quietly
 from autograder.checks.cases import Step
 from autograder.checks.compare import values_agree
 from autograder.checks.diagnosis import Diagnosis, Evidence, tells_much
@@ -42,6 +43,7 @@ BESIDE_IT = (Kind.INPUT_CHANGED, Kind.MODE_CHANGED, Kind.MODEL_CHANGED, Kind.MEM
 Find = Callable[[], Diagnosis | None]
 
 
+@quietly
 def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
     """The steps that failed, in their order, each with why it keeps its points, if it does.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.arrays import Array, as_numpy, is_array
+from autograder.arrays import Array, as_numpy, is_array, quietly
 from autograder.checks.arguments import mistakes_about_arguments
 from autograder.checks.check import Part
 from autograder.checks.compare import (
@@ -78,6 +78,7 @@ def mistakes_in(attempts: Sequence[CaseRun], found: Diagnosis | None) -> Sentenc
     )
 
 
+@quietly
 def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     """The named mistakes that are behind what came back: one, two where it takes two at once, or None.
 

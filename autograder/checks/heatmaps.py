@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.arrays import Array, as_numpy, is_array
+from autograder.arrays import Array, as_numpy, is_array, quietly
 from autograder.checks.axes import Axis, arrays_of, axes_of, results_beside
 from autograder.checks.compare import tolerances
 from autograder.checks.drawn_cases import CaseRun
@@ -19,6 +19,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_TRUTHS = 12, 8, 12
 MOST_AXES = 8
 
 
+@quietly
 def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
     """What can be shown of a case that went wrong, if its result is one of numbers; for others, nothing."""
     if item.actual.status != "returned" or item.case.random or item.case.raises:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.arrays import as_numpy, is_array
+from autograder.arrays import as_numpy, is_array, quietly
 from autograder.bounds import LONGEST_PROBLEM
 from autograder.checks.axes import results_in
 from autograder.checks.cases import Case
@@ -20,6 +20,7 @@ from autograder.files import cut
 from autograder.probe.messages import Ending, ErrorSeen, Observation, Unfit
 
 
+@quietly
 def problem_with(item: CaseRun, expected: Observation | None = None) -> Problem | None:
     """None if what came of an attempt is right, else what is wrong with it.
 

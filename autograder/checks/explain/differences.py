@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograder.arrays import dtype_name, is_array
+from autograder.arrays import dtype_name, is_array, quietly
 from autograder.checks.axes import axes_of, built_with, results_beside, sizes_of
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, is_left_to_chance
@@ -32,6 +32,7 @@ FLOATING = ("float32", "float64")
 WrongResult = tuple[CaseRun, int, ResultPair]
 
 
+@quietly
 def relations_in(attempts: Sequence[CaseRun]) -> Sentences:
     """How wrong results differ from right ones, as (name, sentence) pairs: at most two.
 
