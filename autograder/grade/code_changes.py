@@ -67,9 +67,13 @@ def changes_in(source: str) -> list[Change]:
         if was and start >= 0 and new != old:
             found.append(Change(line, start, start + len(was), new))
 
-    kept = set()  # a number is changed with its sign, and results keep their order
+    kept = (
+        set()
+    )  # a number is changed with its sign, results keep their order, and types do nothing
     tree = ast.parse(source)
     for node in ast.walk(tree):
+        for types in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            kept |= {*map(id, ast.walk(types))} if types else set()
         match node:
             case ast.UnaryOp(operand=part) | ast.Return(value=ast.Tuple() as part):
                 kept.add(id(part))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
+from autograder.arrays import INSTALLED
 from autograder.batch.course import course_secret, open_assignment
 from autograder.batch.release_text import own_text
 from autograder.batch.released import release
@@ -85,11 +86,17 @@ def job_of(folder: Path, assignment: str) -> Job:
 
 
 def requirements(folder: Path) -> str:
-    """The engine's requirements, one a line, pinned where the course folder has a ``requirements.lock``."""
+    """The engine's requirements, one a line, pinned where the course folder has a ``requirements.lock``.
+
+    PyTorch is among them where it is installed, since then notebooks need it.
+    """
     lock = folder / "requirements.lock"
     locked = dict(LOCKED.findall(lock.read_text(encoding="utf-8"))) if lock.exists() else {}
     project = tomllib.loads((ENGINE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return "".join(f"{_pinned(item, locked)}\n" for item in project["dependencies"])
+    needed = project["dependencies"] + (
+        project["optional-dependencies"]["torch"] if INSTALLED else []
+    )
+    return "".join(f"{_pinned(item, locked)}\n" for item in needed)
 
 
 def _pinned(item: str, locked: dict[str, str]) -> str:
