@@ -42,7 +42,6 @@ katex_js_path = str(SITE / "node_modules/katex/dist/katex.min.js")
 katex_css_path = "katex.min.css"
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
-python_maximum_signature_line_length = 90  # in longer ones each argument has a line
 autodoc_preserve_defaults = True
 add_module_names = False
 napoleon_custom_sections = ["Returns", "Source"]

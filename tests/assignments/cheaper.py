@@ -1,7 +1,14 @@
 """Answers whose price differs from that of the mistakes in them, each with the reason."""
 
 # by part, pairs of mistakes that cost less at once than the sum of both or than the dearer one
-TWO_AT_ONCE: dict[str, dict[tuple[str, str], str]] = {}
+TWO_AT_ONCE: dict[str, dict[tuple[str, str], str]] = {
+    "PositionwiseFeedForward": {
+        (
+            "trailing ReLU",
+            "ReLU6",
+        ): "both are about the same step, and are charged there; alone, only large inputs show ReLU6",
+    },
+}
 
 # by part, answers of the bank that are called by one name and cost more than it does
 DEARER: dict[str, dict[str, str]] = {

@@ -60,7 +60,7 @@ slip("negative step", "in_order = backward_states[:, ::-1]", OWN_STATES,
 slip("both directions reversed", "forward_states = forward_states.flip(1)", OWN_STATES,
      "You turn both lists round. The forward network read the first word first, so its list already is in the order "
      "of the words. And the other one?")
-slip("forward states twice", "in_order = forward_states{turned}", OWN_STATES,
+slip("forward states twice", "joined = torch.cat([forward_states, forward_states{turned}], dim=-1)", OWN_STATES,
      "Both halves of your annotations come from the forward network, so no word knows what follows it. What is "
      "`backward_states` for?",
      each={"turned": ("", ".flip(1)")},
@@ -114,13 +114,14 @@ slip("words in front of sentences", "joined = torch.cat([forward_states, in_orde
 slip("forward states reversed", "forward_states = forward_states.flip(1); in_order = backward_states", OWN_STATES,
      "You turn the forward states round, so your first annotation belongs to the last word. Which of the two networks "
      "read the last word first?")
-slip("backward states first and not reversed", "joined = torch.cat([backward_states, forward_states], dim=-1)",
-     (ORDER, OWN_STATES),
+AS_IT_COMES = "forward_states = forward_states"  # an edit, so that it goes with no turn of them
+slip("backward states first and not reversed",
+     f"{AS_IT_COMES}; joined = torch.cat([backward_states, forward_states], dim=-1)", (ORDER, OWN_STATES),
      "The annotation is [forward; backward], in this order. And the backward network starts at the last word, so its "
      "first state belongs to which word?",
      costs_more="two slips: order, and direction")
-slip("joined along the {which}", "joined = torch.cat([forward_states, backward_states], dim={axis})",
-     (ORDER, OWN_STATES),
+slip("joined along the {which}",
+     f"{AS_IT_COMES}; joined = torch.cat([forward_states, backward_states], dim={{axis}})", (ORDER, OWN_STATES),
      "Two things are wrong, because your lists are joined as they come, and along another axis than that of the "
      "features. The backward network starts at the last word, and in the result each word's vector gets wider, "
      "(B, S, 2d_h).",

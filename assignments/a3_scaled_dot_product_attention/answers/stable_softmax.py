@@ -184,9 +184,11 @@ right("softmax_in_place_on_a_copy", """
 """)
 right("softmax_by_pairs", """
     moved = np.moveaxis(scores, axis, -1)
-    distances = moved[..., None, :] - moved[..., :, None]
-    distances = np.where(np.isnan(distances), np.inf, distances)
-    return np.moveaxis(1 / np.exp(distances).sum(axis=-1), -1, axis)
+    with np.errstate(all="ignore"):
+        distances = moved[..., None, :] - moved[..., :, None]
+        distances = np.where(np.isnan(distances), np.inf, distances)
+        sums = np.exp(distances).sum(axis=-1)
+    return np.moveaxis(1 / sums, -1, axis)
 """)
 right("softmax_with_ufuncs", """
     shifted = np.subtract(scores, np.amax(scores, axis, keepdims=True))
