@@ -120,9 +120,8 @@ def _truth_values_agree(expected: bool, got: Any) -> Problem | None:
 
 
 def _single_numbers_agree(expected: Any, got: Any) -> Problem | None:
-    if isinstance(expected, int) and isinstance(
-        got, int
-    ):  # which may have more digits than a float
+    # whole numbers may have more digits than a float
+    if isinstance(expected, int) and isinstance(got, int):
         if got == expected:
             return None
         return Problem(Kind.NUMBERS, f"expected {quoted(expected)}, got {quoted(got)}")

@@ -69,9 +69,8 @@ def _maps(name: str, axes: tuple[Axis, ...], wanted: Array, found: Array) -> Map
     relative, absolute = tolerances(wanted, found)
     truths = wanted.dtype == found.dtype == bool
     right, yours = wanted.astype(np.float64), found.astype(np.float64)
-    with np.errstate(all="ignore"):
-        same = np.isclose(right, yours, rtol=relative, atol=absolute, equal_nan=True)
-        apart = np.nan_to_num(np.abs(right - yours), nan=np.inf, posinf=np.inf)
+    same = np.isclose(right, yours, rtol=relative, atol=absolute, equal_nan=True)
+    apart = np.nan_to_num(np.abs(right - yours), nan=np.inf, posinf=np.inf)
     if same.all():
         return None
     apart[same] = 0
@@ -87,8 +86,7 @@ def _maps(name: str, axes: tuple[Axis, ...], wanted: Array, found: Array) -> Map
     if truths:
         grids = _marks(right, "FT"), _marks(yours, "FT"), _marks(right != yours, "·≠")
     else:
-        with np.errstate(all="ignore"):
-            grids = _texts(right), _texts(yours), _texts(yours - right)
+        grids = _texts(right), _texts(yours), _texts(yours - right)
     worst = row - rows.start, column - columns.start
     place = _place(axes, fixed)
     value, own = grids[0][worst[0]][worst[1]], grids[1][worst[0]][worst[1]]

@@ -67,9 +67,8 @@ def changes_in(source: str) -> list[Change]:
         if was and start >= 0 and new != old:
             found.append(Change(line, start, start + len(was), new))
 
-    kept = (
-        set()
-    )  # a number is changed with its sign, results keep their order, and types do nothing
+    # a number is changed with its sign, results keep their order, and types do nothing
+    kept = set()
     tree = ast.parse(source)
     for node in ast.walk(tree):
         for types in (getattr(node, "annotation", None), getattr(node, "returns", None)):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from autograder.arrays import pytorch
 from autograder.probe.wire import Instance
 
 if TYPE_CHECKING:
@@ -33,9 +34,8 @@ def named(name: str) -> Any:
 
 def generator(seed: int) -> torch.Generator:
     """A generator of random numbers in the state that belongs to a seed."""
-    import torch
-
-    return torch.Generator().manual_seed(seed)
+    made: torch.Generator = pytorch().Generator()
+    return made.manual_seed(seed)
 
 
 def set_of(items: Iterable[Any]) -> set[Any]:
@@ -74,8 +74,7 @@ def module(
             pass. Where there are such, somebody else is training the module: its parameters have
             gradients, and the first one is frozen.
     """
-    import torch
-
+    torch = pytorch()
     made: nn.Module = named(made_by)(*construct, **keywords)
     made.to(getattr(torch, dtype)).load_state_dict(state)
     for own, part in made.named_modules():

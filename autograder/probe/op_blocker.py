@@ -36,11 +36,8 @@ KEYS = (
 )  # fmt: skip
 
 
-LANGUAGES = (
-    "torch",
-    "numpy",
-    "scipy",
-)  # whose functions may be disallowed, where they are installed
+# whose functions may be disallowed, where they are installed
+LANGUAGES = ("torch", "numpy", "scipy")
 
 
 class DisallowedError(RuntimeError):

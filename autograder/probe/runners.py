@@ -101,15 +101,13 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     Without a method the value is what the module holds: its parameters, how many of them are
     distinct (a tensor may have two names), the names of its buffers and those of its submodules.
     """
-    import torch  # here, since a part of NumPy's asks for no module
-
-    dtype, training = getattr(torch, request.dtype), request.training
+    dtype, training = getattr(pytorch(), request.dtype), request.training
     with errors_are_its_own():
         made = subject(*request.construct, **request.keywords)
     if not is_module(made):
         return Observation(status="unfit", unfit=Unfit(kind=type(made).__name__))
     with errors_are_its_own():
-        if dtype is not torch.float32:  # a module is made so, and what it holds otherwise shows
+        if request.dtype != "float32":  # a module is made so, and what it holds otherwise shows
             made.to(dtype)
         own = made.state_dict()
         places = _places_of(made, own, request.state)
@@ -325,11 +323,7 @@ def _afterwards(
 def _random_states(arguments: list[Any]) -> list[torch.Tensor]:
     """The states of torch's own generator and of those among the arguments, if there are any."""
     given = [item for item in arguments if _is_generator(item)]
-    if not given:
-        return []
-    import torch
-
-    return [one.get_state() for one in (torch.default_generator, *given)]
+    return [one.get_state() for one in (pytorch().default_generator, *given)] if given else []
 
 
 def _is_generator(value: Any) -> bool:
@@ -391,18 +385,17 @@ def _leaves(name: str, value: Any) -> dict[str, torch.Tensor]:
 
 def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
     """Derivatives of a fixed weighted sum of all floating outputs, by the names of the leaves."""
-    import torch
+    from autograder.probe.memory import tensors_in  # here, since it brings PyTorch along
 
-    from autograder.probe.memory import tensors_in
-
-    total: torch.Tensor | float = 0.0
+    torch = pytorch()
+    total: Any = 0.0
     # a notebook may have switched gradients off for its own thread
     with errors_are_its_own(), torch.enable_grad():
         for output in tensors_in(value):
             if output.is_floating_point():
                 numbers = torch.arange(output.numel(), dtype=output.dtype)
                 total = total + (output * numbers.cos().reshape(output.shape)).sum()
-    if not (isinstance(total, torch.Tensor) and total.requires_grad) or not leaves:
+    if not (is_tensor(total) and total.requires_grad) or not leaves:
         return dict.fromkeys(leaves)
     asked = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
     with errors_are_its_own():

@@ -8,6 +8,7 @@ how many objects it can become. Whatever has no plain form, or too large a one, 
 
 from __future__ import annotations
 
+import importlib
 import math
 import struct
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.msgpack import Ext
 
-from autograder.arrays import is_array, is_tensor, pytorch
+from autograder.arrays import INSTALLED, is_array, is_tensor, pytorch
 
 if TYPE_CHECKING:
     import torch
@@ -215,11 +216,12 @@ class _Reader:
         return _tensor_of(array) if torchy else array
 
 
-def _tensor_of(array: np.ndarray) -> torch.Tensor:
-    try:
-        import torch
-    except ImportError:
-        raise ValueError("a tensor, where PyTorch is not installed") from None
+def _tensor_of(array: np.ndarray) -> Any:
+    torch = pytorch()
+    if torch is None and INSTALLED:  # nothing here has needed it, until a submission gave a tensor
+        torch = importlib.import_module("torch")
+    if torch is None:
+        raise ValueError("a tensor, where PyTorch is not installed")
     return torch.from_numpy(array)
 
 

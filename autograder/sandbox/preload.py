@@ -34,6 +34,8 @@ MODULES = (
     "torch.nn.functional", "torch.utils.flop_counter", "dateutil.tz", "autograder.probe.drawing",
 )  # fmt: skip
 
+WITH_PYTORCH = ("autograder.probe.memory", "autograder.probe.side_effects")
+
 
 def import_all(modules: Sequence[str]) -> None:
     """Import what notebooks and kernels import, and do once what each would do again."""
@@ -54,6 +56,8 @@ def import_all(modules: Sequence[str]) -> None:
 
         prepare(modules)
     if INSTALLED:
+        for name in WITH_PYTORCH:
+            importlib.import_module(name)
         exercise()
         stop_once()
 

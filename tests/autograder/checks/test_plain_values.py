@@ -1,6 +1,7 @@
 """Numbers, text and containers agree by what they hold, and a sentence says what differs."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -132,3 +133,17 @@ def test_a_result_of_ours_that_nobody_can_compare_asks_for_a_judge():
         verdict_on(imaginary, imaginary, WORDS)
     verdict = verdict_on(imaginary, imaginary, WORDS, judge=lambda expected, got: None)
     assert verdict.earned == 2
+
+
+def test_a_notebook_that_hides_pytorch_costs_the_grader_nothing(monkeypatch):
+    """What the probe needs of it was there before any submission ran."""
+    part = Part("f(x (T, D)) -> (T, D)", lambda x: 2 * x)
+    part.manners(1, Case("T=3, D=4", lambda randn: [randn(3, 4)]))
+    assignment = Assignment("a1", parts=(part,))
+
+    def hidden(asked):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "torch", None)
+            return answer(asked, {"f": lambda x: x + x})
+
+    assert decide(assignment, part, hidden, [""]).earned == 1
